@@ -1,0 +1,37 @@
+"""What all tests share: the --rewrite flag, and one Spark session for everything that needs Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write what golden tests give into their files")
+
+
+@pytest.fixture
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written anew."""
+    return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session that Weft would start itself, on two cores; a test that changes settings takes `spark.newSession()`."""
+    from weft.spark.session import local_session
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    session = local_session(tmp_path_factory.mktemp("spark"), settings)
+    # Tests fail on purpose, in batches too; their stack traces would bury the report.
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

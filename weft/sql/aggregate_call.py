@@ -1,0 +1,89 @@
+"""An aggregate call, with FILTER, WITHIN GROUP or IGNORE NULLS around it, is one Aggregate of the catalog's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from weft.errors import SqlError
+from weft.sql.coercion import implicit
+from weft.sql.expressions import Expression, Literal, conjunction
+from weft.sql.functions import function_named
+from weft.sql.guard import position_of
+from weft.sql.literals import TRUE
+from weft.sql.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from weft.sql.expression_binder import ExpressionBinder
+
+
+def bind_aggregate(binder: ExpressionBinder, node: exp.Expr, condition: exp.Expr | None) -> Expression:
+    """The aggregate that a call and what stands around it describe; `condition` is that of FILTER."""
+    call, order, ignore = node, None, False
+    while isinstance(call, exp.WithinGroup | exp.IgnoreNulls):
+        order = call.expression if isinstance(call, exp.WithinGroup) else order
+        ignore = ignore or isinstance(call, exp.IgnoreNulls)
+        call = call.this
+    if not isinstance(call, exp.Anonymous) or not binder.is_aggregate(call.name.lower()):
+        if isinstance(call, exp.Anonymous):
+            function_named(call.name, binder.aggregates.names() if binder.aggregates else ())
+        raise SqlError("unsupported-clause", "FILTER, WITHIN GROUP and IGNORE NULLS belong to an aggregate")
+    _check_place(binder, call.name.lower())
+    inner = replace(binder, inside=True)
+    name, arguments, distinct = _arguments(inner, call, order)
+    if ignore:
+        arguments = (*arguments, TRUE)
+    conditions = [] if condition is None else [implicit(inner.bind(condition), BOOLEAN)]
+    if name == "count_if":
+        if len(arguments) != 1 or distinct:
+            raise SqlError("wrong-type", "count_if takes one condition", position=position_of(binder.sql, call))
+        conditions.insert(0, implicit(arguments[0], BOOLEAN))
+        name, arguments = "count", ()
+    elif name == "count" and not distinct and len(arguments) == 1 and _is_constant(arguments[0]):
+        arguments = ()  # count(1) counts rows
+    assert binder.aggregates is not None
+    try:
+        bound = binder.aggregates.bind(name, arguments, distinct)
+    except SqlError as error:
+        error.position = error.position or position_of(binder.sql, call)
+        raise
+    return replace(bound, where=conjunction(tuple(conditions)))
+
+
+def _check_place(binder: ExpressionBinder, name: str) -> None:
+    if binder.inside:
+        raise SqlError("nested-aggregate", f"{name} stands inside another aggregate",
+                       hint="Aggregate once; compute with the results outside.")
+    if binder.place:
+        raise SqlError("misplaced-aggregate", f"{name} is an aggregate and not allowed in {binder.place}",
+                       hint="Use HAVING to filter by aggregates." if binder.place == "WHERE" else "")
+
+
+def _is_constant(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.value is not None
+
+
+def _arguments(binder: ExpressionBinder, call: exp.Anonymous,
+               order: exp.Expr | None) -> tuple[str, tuple[Expression, ...], bool]:
+    """The name, the arguments and DISTINCT of a call; the key of WITHIN GROUP comes first."""
+    name, given, distinct = call.name.lower(), call.expressions, False
+    if given and isinstance(given[0], exp.Distinct):
+        given, distinct = [*given[0].expressions, *given[1:]], True
+    if len(given) == 1 and isinstance(given[0], exp.Star):
+        if name != "count" or distinct:
+            raise SqlError("unsupported-clause", f"{name}(*) is not supported", hint="Only count(*) counts rows.")
+        return name, (), False
+    arguments = tuple(map(binder.bind, given))
+    if order is not None:
+        keys = order.expressions
+        if len(keys) != 1 or keys[0].args.get("desc"):
+            raise SqlError("unsupported-clause", "WITHIN GROUP takes one ascending key",
+                           hint="Use 1 - p instead of DESC.")
+        arguments = (binder.bind(keys[0].this), *arguments)
+        name = "percentile" if name == "percentile_cont" else name
+    elif name == "percentile_cont":
+        raise SqlError("syntax-error", "percentile_cont needs WITHIN GROUP (ORDER BY ...)",
+                       hint="Or use percentile(x, p).")
+    return name, arguments, distinct

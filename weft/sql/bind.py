@@ -1,0 +1,274 @@
+"""A text becomes a Query over known streams, or is refused whole: with a code, a place and a hint.
+
+The order follows SQL's own: FROM, GROUP BY (with the window), WHERE, SELECT, HAVING, ORDER BY, LIMIT. Past this module
+there is no sqlglot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from weft.errors import SqlError
+from weft.plan.windows import Window
+from weft.sql.canonical import canonical
+from weft.sql.coercion import implicit
+from weft.sql.expression_binder import ExpressionBinder, has_aggregate
+from weft.sql.expressions import Expression, WindowPart, text
+from weft.sql.finals import HINT, carried_parts
+from weft.sql.groups import Groups
+from weft.sql.guard import position_at, position_of, too_deep
+from weft.sql.literals import TRUE
+from weft.sql.names import name_of
+from weft.sql.parse import parse_expression, parse_select
+from weft.sql.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
+from weft.sql.scope import Scope, near
+from weft.sql.types import BOOLEAN, VOID, DataType
+from weft.sql.window_call import window_of
+from weft.sql.words import unsupported
+
+MAX_NAME = 255
+MAX_LIMIT = 2**31 - 1
+RESERVED = frozenset({"window_start", "window_end"})
+
+
+def compile_query(sql: str, streams: Mapping[str, StreamSchema], aggregates: AggregateTypes) -> Query:
+    """The canonical query of a text."""
+    try:
+        return _QueryBinder(sql, parse_select(sql), streams, aggregates).query()
+    except RecursionError:
+        raise too_deep() from None
+
+
+def compile_expression(sql: str, columns: Mapping[str, DataType], aggregates: AggregateTypes | None) -> Expression:
+    """The canonical expression of a text over columns; aggregates are allowed only when given."""
+    try:
+        return canonical(ExpressionBinder(sql, Scope(columns), aggregates).bind(parse_expression(sql)))
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _kept(condition: Expression | None) -> Expression | None:
+    """A condition that always holds is none."""
+    return None if condition == TRUE else condition
+
+
+class _QueryBinder:
+    """One text on its way to a Query."""
+
+    def __init__(self, sql: str, select: exp.Select, streams: Mapping[str, StreamSchema],
+                 aggregates: AggregateTypes) -> None:
+        self.sql = sql
+        self.select = select
+        self.stream, qualifiers = self._from(streams)
+        self.aggregates = aggregates.over(self.stream.event_time)
+        self.scope = Scope(self.stream.columns, qualifiers)
+        self.window: Window | None = None
+
+    def query(self) -> Query:
+        groups = self._groups()
+        where = self._condition("where", "WHERE", self.scope)
+        self.scope = replace(self.scope, windowed=self.window is not None)
+        bound = [self._typed(self._binder(self.scope).bind(item.unalias()), item) for item in self.select.expressions]
+        names = self._names(bound)
+        having_scope = replace(self.scope, aliases=self._aliases(bound))
+        having = self._condition("having", "", having_scope)
+        order = self._order(bound, having_scope)
+        if not groups.expressions and self.window is None and not self.select.args.get("having") \
+                and not any(map(has_aggregate, bound)):
+            raise SqlError("not-an-aggregate", "the query aggregates nothing",
+                           hint="Use an aggregate such as count(*), or GROUP BY.",
+                           position=position_of(self.sql, self.select.expressions[0]))
+        items = zip(names, bound, self.select.expressions, strict=True)
+        return Query(
+            stream=self.stream.name,
+            window=self.window,
+            groups=groups.expressions,
+            where=_kept(where and canonical(where)),
+            select=tuple(SelectItem(name, self._final(groups, found, node)) for name, found, node in items),
+            having=_kept(having and self._final(groups, having, self.select.args["having"])),
+            order=tuple(OrderItem(self._final(groups, found, node), ascending, nulls_first)
+                        for found, node, ascending, nulls_first in order),
+            limit=self._limit(),
+        )
+
+    def _final(self, groups: Groups, expression: Expression, node: exp.Expr) -> Expression:
+        """The expression over groups; refused where it needs more of an aggregate than readers can compute."""
+        found = groups.over(self.sql, expression, node)
+        if carried_parts(found, groups.expressions) is None:
+            raise SqlError("not-over-aggregates", f"{text(found)} cannot be computed from aggregates or the window",
+                           hint=HINT, position=position_of(self.sql, node))
+        return found
+
+    def _typed(self, expression: Expression, node: exp.Expr) -> Expression:
+        if expression.type == VOID:
+            raise SqlError("wrong-type", "NULL alone has no type", hint="Write for example CAST(NULL AS INT).",
+                           position=position_of(self.sql, node))
+        return expression
+
+    def _binder(self, scope: Scope, place: str = "") -> ExpressionBinder:
+        return ExpressionBinder(self.sql, scope, self.aggregates, None if place else self._same_window, place)
+
+    # FROM
+
+    def _from(self, streams: Mapping[str, StreamSchema]) -> tuple[StreamSchema, frozenset[str]]:
+        source = self.select.args.get("from_")
+        if source is None:
+            raise SqlError("syntax-error", "the query has no FROM", hint=near("", streams) or "Name a stream in FROM.",
+                           position=position_at(self.sql, len(self.sql)))
+        table = source.this
+        at = position_of(self.sql, table)
+        if isinstance(table, exp.Subquery | exp.Values | exp.Lateral | exp.Unnest) or isinstance(table.this, exp.Func):
+            what = FROM_SOURCES.get(type(table), "a function in FROM")
+            raise SqlError("unsupported-clause", f"{what} is not supported", hint="Name a stream in FROM.", position=at)
+        self._only(table, {"this", "alias", "db", "catalog"})
+        name = table.name
+        schema = {known.lower(): schema for known, schema in streams.items()}.get(name.lower())
+        a_name = isinstance(table.this, exp.Identifier) and not table.args.get("db")
+        if not a_name or (schema is None and not name.isidentifier()):
+            written = ".".join(part.name for part in table.parts)[:80]
+            raise SqlError("not-a-stream", f"{written!r} is a table or a file, not a stream", position=at,
+                           hint=near(name, streams) or "Add a stream first.")
+        if schema is None:
+            raise SqlError("unknown-stream", f"there is no stream {name[:60]!r}", position=at,
+                           hint=near(name, streams) or "Add a stream first.")
+        alias = table.args.get("alias")
+        if alias is not None:
+            self._only(alias, {"this"})
+        return schema, frozenset({(alias.name if alias is not None else name).lower()})
+
+    def _only(self, node: exp.Expr, known: set[str]) -> None:
+        for part, value in node.args.items():
+            if value and part not in known:
+                clause = FROM_PARTS.get(part, part.strip("_").upper())
+                raise SqlError("unsupported-clause", f"{clause} is not supported", position=position_of(self.sql, node))
+
+    # GROUP BY and the window
+
+    def _groups(self) -> Groups:
+        group = self.select.args.get("group")
+        if group is None:
+            return Groups(())
+        for part, value in group.args.items():
+            if value and part != "expressions":
+                raise unsupported(self.sql, GROUP_PARTS.get(part, part.upper()), self.sql.lower().find("group"))
+        found: list[Expression] = []
+        for written in group.expressions:
+            node = self._named(written)
+            if isinstance(node, exp.Anonymous) and node.name.lower() == "window":
+                self._set_window(node)
+                continue
+            self._refuse_grouping(node)
+            found.append(canonical(self._typed(self._binder(self.scope, "GROUP BY").bind(node), node)))
+        return Groups(tuple(sorted(set(found), key=text)))
+
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        """An ordinal or an alias in GROUP BY stands for its item in SELECT; a real column comes before an alias."""
+        if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+            return self._item(node)
+        if isinstance(node, exp.Column) and not node.table and self.scope.column(node.name) is None:
+            for item in self.select.expressions:
+                if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
+                    return item.unalias()
+        return node
+
+    def _item(self, node: exp.Expr) -> exp.Expr:
+        index = int(node.name[:9])
+        if not 1 <= index <= len(self.select.expressions):
+            raise SqlError("unknown-column", f"there is no column {index} in SELECT, which has "
+                           f"{len(self.select.expressions)}", position=position_of(self.sql, node))
+        item: exp.Expr = self.select.expressions[index - 1]
+        return item.unalias()
+
+    def _refuse_grouping(self, node: exp.Expr) -> None:
+        if isinstance(node, exp.Tuple):
+            raise SqlError("unsupported-clause", "a row of values in GROUP BY is not supported",
+                           hint="Remove the parentheses.", position=position_of(self.sql, node))
+        if isinstance(node, exp.Anonymous) and node.name.lower() in ("cube", "rollup", "session_window"):
+            raise SqlError("unsupported-clause", f"{node.name.upper()} is not supported",
+                           position=position_of(self.sql, node))
+
+    def _set_window(self, node: exp.Anonymous) -> None:
+        if self.window is not None:
+            raise SqlError("bad-window", "a query has at most one window", position=position_of(self.sql, node),
+                           hint="Register one query for each window.")
+        self.window = window_of(self.sql, node, self.scope, self.stream)
+
+    def _same_window(self, node: exp.Anonymous) -> Expression:
+        if self.window is None or window_of(self.sql, node, self.scope, self.stream) != self.window:
+            raise SqlError("bad-window", "this window is not the one in GROUP BY", position=position_of(self.sql, node),
+                           hint="Write the same window(...) in both places, or the word window alone.")
+        return WindowPart("window")
+
+    # SELECT
+
+    def _names(self, bound: list[Expression]) -> list[str]:
+        names: list[str] = []
+        seen: set[str] = set(RESERVED) if self.window is not None else set()
+        for item, found in zip(self.select.expressions, bound, strict=True):
+            column = self.scope.column(item.name) if isinstance(item, exp.Column) else None
+            name = item.alias if isinstance(item, exp.Alias) else column.name if column else name_of(item)
+            if isinstance(found, WindowPart) and not isinstance(item, exp.Alias):
+                name = found.part
+            if not name or len(name) > MAX_NAME:
+                raise SqlError("duplicate-name", f"a column needs a name of 1 to {MAX_NAME} characters",
+                               hint="Name it with AS.", position=position_of(self.sql, item))
+            if name.lower() in seen:
+                why = "is the window's own" if name.lower() in RESERVED else "stands twice in SELECT"
+                raise SqlError("duplicate-name", f"the name {name!r} {why}", position=position_of(self.sql, item),
+                               hint="Give one of them another name with AS.")
+            seen.add(name.lower())
+            names.append(name)
+        return names
+
+    def _aliases(self, bound: list[Expression]) -> dict[str, Expression]:
+        return {item.alias.lower(): found for item, found in zip(self.select.expressions, bound, strict=True)
+                if isinstance(item, exp.Alias)}
+
+    # WHERE, HAVING, ORDER BY, LIMIT
+
+    def _condition(self, part: str, place: str, scope: Scope) -> Expression | None:
+        clause = self.select.args.get(part)
+        if clause is None:
+            return None
+        bound = self._binder(scope, place).bind(clause.this)
+        try:
+            return implicit(bound, BOOLEAN)
+        except SqlError as error:
+            error.position = position_of(self.sql, clause)
+            raise
+
+    def _order(self, bound: list[Expression], scope: Scope) -> list[tuple[Expression, exp.Expr, bool, bool]]:
+        clause = self.select.args.get("order")
+        keys: list[tuple[Expression, exp.Expr, bool, bool]] = []
+        for key in clause.expressions if clause is not None else ():
+            node, descending = key.this, bool(key.args.get("desc"))
+            if key.args.get("with_fill") or isinstance(node, exp.Column) and node.name.lower() == "all":
+                raise unsupported(self.sql, "ORDER BY ALL", self.sql.lower().find("order"))
+            if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+                self._item(node)
+                found = bound[int(node.name[:9]) - 1]
+            else:
+                found = self._binder(scope).bind(node)
+            keys.append((found, node, not descending, bool(key.args.get("nulls_first"))))
+        return keys
+
+    def _limit(self) -> int | None:
+        clause = self.select.args.get("limit")
+        if clause is None:
+            return None
+        value = clause.expression if isinstance(clause, exp.Limit) else None
+        if not isinstance(value, exp.Literal) or value.is_string or not value.name.isdigit() or \
+                len(value.name) > 10 or int(value.name) > MAX_LIMIT:
+            raise SqlError("wrong-type", "LIMIT takes a whole number that is not negative",
+                           position=position_of(self.sql, clause) or position_at(self.sql, len(self.sql)))
+        return int(value.name)
+
+
+FROM_SOURCES: dict[type[exp.Expr], str] = {exp.Subquery: "a subquery in FROM", exp.Values: "VALUES"}
+FROM_PARTS = {"joins": "JOIN", "pivots": "PIVOT", "sample": "TABLESAMPLE", "laterals": "LATERAL VIEW",
+              "when": "TIME TRAVEL", "version": "TIME TRAVEL", "hints": "a hint", "columns": "an alias for columns"}
+GROUP_PARTS = {"grouping_sets": "GROUPING SETS", "cube": "CUBE", "rollup": "ROLLUP", "totals": "WITH TOTALS",
+               "all": "GROUP BY ALL"}

@@ -1,0 +1,283 @@
+"""A parsed expression becomes a typed tree of our own; whatever has no rule here is refused.
+
+Every part of a parsed node must be one that its rule reads: a flag that the parser set and we did not look at could
+change the meaning, so an unknown one is refused as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from weft.errors import SqlError
+from weft.sql.aggregate_call import bind_aggregate
+from weft.sql.coercion import cast, castable, implicit, wrong_type
+from weft.sql.ddl import type_named
+from weft.sql.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
+from weft.sql.functions import FUNCTIONS, function_named
+from weft.sql.guard import position_of
+from weft.sql.literals import FALSE, NULL, TRUE, number
+from weft.sql.query import AggregateTypes
+from weft.sql.rewrites import case
+from weft.sql.scope import Scope
+from weft.sql.types import BOOLEAN, STRING, DataType
+
+BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
+    exp.NullSafeEQ: "<=>", exp.LT: "<", exp.LTE: "<=", exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
+    exp.RegexpLike: "rlike", exp.BitwiseLeftShift: "shiftleft", exp.BitwiseRightShift: "shiftright",
+    exp.DPipe: "concat",
+}
+FLIPPED: dict[type[exp.Expr], str] = {exp.GT: "<", exp.GTE: "<="}
+NEGATED: dict[type[exp.Expr], str] = {exp.NEQ: "=", exp.NullSafeNEQ: "<=>"}
+UNARY: dict[type[exp.Expr], str] = {exp.Not: "not", exp.Neg: "negate", exp.BitwiseNot: "~"}
+FIELDS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "weekofyear", "DAY": "day",
+          "DAYOFWEEK": "dayofweek", "DOW": "dayofweek", "DOY": "dayofyear", "HOUR": "hour", "MINUTE": "minute"}
+NODE_NAMES: dict[type[exp.Expr], str] = {
+    exp.Subquery: "a subquery", exp.Select: "a subquery", exp.Exists: "EXISTS", exp.Window: "a window function (OVER)",
+    exp.Star: "SELECT *", exp.Lambda: "a lambda", exp.Bracket: "an array or map element", exp.Tuple: "a row of values",
+    exp.Interval: "INTERVAL outside window()", exp.Any: "ANY", exp.All: "ALL", exp.Distinct: "DISTINCT",
+    exp.Escape: "ESCAPE",
+    exp.HexString: "a binary constant", exp.Alias: "AS inside an expression", exp.Collate: "COLLATE",
+    exp.AtTimeZone: "AT TIME ZONE", exp.Dot: "a part of a value", exp.Rollup: "ROLLUP", exp.Cube: "CUBE",
+    exp.GroupingSets: "GROUPING SETS",
+}
+NODE_HINTS: dict[type[exp.Expr], str] = {
+    exp.Star: "Name the columns.",
+    exp.Interval: "Use date_add, or unix_micros and timestamp_micros, for arithmetic on times.",
+    exp.Escape: "Escape with a backslash: LIKE '10\\\\%'.",
+    exp.Window: "Use GROUP BY window(...); a query has one row for each group and window.",
+}
+# What a rule reads of a node besides `this` and `expression`, and flags that only steer how sqlglot prints.
+PARTS: dict[type[exp.Expr], set[str]] = {
+    exp.Div: {"typed", "safe"}, exp.DPipe: {"safe"}, exp.Like: {"negate"}, exp.ILike: {"negate"},
+    exp.In: {"expressions"},
+    exp.Between: {"low", "high"}, exp.Case: {"ifs", "default"}, exp.If: {"true"}, exp.Cast: {"to"},
+    exp.TryCast: {"to", "safe"}, exp.Anonymous: {"expressions"}, exp.Column: {"table", "db", "catalog"},
+    exp.Concat: {"expressions", "safe", "coalesce"}, exp.Literal: {"is_string"}, exp.Distinct: {"expressions"},
+    exp.StrPosition: {"substr", "position"}, exp.Interval: {"unit"},
+}
+PART_NAMES = {"query": "a subquery", "field": "IN without parentheses", "symmetric": "SYMMETRIC"}
+# The types that a parsed CAST may name, by the parser's names.
+CAST_TYPES = {"TEXT": "string", "TIMESTAMPTZ": "timestamp", "TIMESTAMPLTZ": "timestamp",
+              "TIMESTAMPNTZ": "timestamp_ntz"}
+
+
+@dataclass(frozen=True)
+class ExpressionBinder:
+    """Binds expressions of one text. `place` names where aggregates are not allowed, for the message."""
+
+    sql: str
+    scope: Scope
+    aggregates: AggregateTypes | None
+    window: Callable[[exp.Anonymous], Expression] | None = None
+    place: str = ""
+    inside: bool = False
+
+    def bind(self, node: exp.Expr) -> Expression:
+        """The typed tree of a parsed expression; errors get the place of the innermost part that has one."""
+        try:
+            return self._bind(node)
+        except SqlError as error:
+            error.position = error.position or position_of(self.sql, node)
+            raise
+
+    def _bind(self, node: exp.Expr) -> Expression:
+        kind = type(node)
+        if kind not in KNOWN:
+            raise self._refusal(node)
+        for part, value in node.args.items():
+            if value and part not in ("this", "expression") and part not in PARTS.get(kind, ()):
+                raise SqlError("unsupported-clause", f"{PART_NAMES.get(part, part.upper())} is not supported here")
+        if kind in BINARY:
+            return FUNCTIONS[BINARY[kind]].build((self.bind(node.this), self.bind(node.expression)))
+        if kind in FLIPPED:
+            return FUNCTIONS[FLIPPED[kind]].build((self.bind(node.expression), self.bind(node.this)))
+        if kind in NEGATED:
+            return negation(FUNCTIONS[NEGATED[kind]].build((self.bind(node.this), self.bind(node.expression))))
+        if kind in UNARY:
+            return self._unary(node)
+        return RULES[kind](self, node)
+
+    def _refusal(self, node: exp.Expr) -> SqlError:
+        if isinstance(node, exp.Func) and type(node) not in NODE_NAMES:
+            try:
+                function_named(node.sql_name())
+            except SqlError as error:
+                return error
+        name = NODE_NAMES.get(type(node), type(node).__name__.upper())
+        return SqlError("unsupported-clause", f"{name} is not supported", hint=NODE_HINTS.get(type(node), ""))
+
+    def _unary(self, node: exp.Expr) -> Expression:
+        # -128 and -9223372036854775808 are constants: without the sign they would not fit.
+        if isinstance(node, exp.Neg):
+            inner = node.this
+            if isinstance(inner, exp.Literal) and not inner.is_string:
+                return number("-" + inner.name)
+            if type(inner) is exp.Cast and isinstance(inner.this, exp.Literal) and not inner.this.is_string:
+                return cast(number("-" + inner.this.name), self._type(inner.args["to"]))
+        return FUNCTIONS[UNARY[type(node)]].build((self.bind(node.this),))
+
+    def _connector(self, node: exp.Expr) -> Expression:
+        """AND and OR: a chain is a tree as deep as it is long, so it is unrolled without recursion."""
+        operands: list[exp.Expr] = []
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            if type(current) is type(node):
+                stack += [current.expression, current.this]
+            else:
+                operands.append(current)
+        name = "and" if isinstance(node, exp.And) else "or"
+        return Call(name, tuple(implicit(self.bind(operand), BOOLEAN) for operand in operands), BOOLEAN)
+
+    def _literal(self, node: exp.Expr) -> Expression:
+        return Literal(node.name, STRING) if node.args.get("is_string") else number(node.name)
+
+    def _column(self, node: exp.Expr) -> Expression:
+        assert isinstance(node, exp.Column)
+        return self.scope.resolve(node, aliases=not self.inside)
+
+    def _is(self, node: exp.Expr) -> Expression:
+        value = self.bind(node.this)
+        if isinstance(node.expression, exp.Null):
+            return Call("is_null", (value,), BOOLEAN)
+        if isinstance(node.expression, exp.Boolean):
+            return FUNCTIONS["<=>"].build((implicit(value, BOOLEAN), TRUE if node.expression.this else FALSE))
+        raise SqlError("syntax-error", "IS takes NULL, TRUE, FALSE or DISTINCT FROM")
+
+    def _in(self, node: exp.Expr) -> Expression:
+        if not node.expressions:
+            raise SqlError("syntax-error", "IN takes a list of values in parentheses")
+        return FUNCTIONS["in"].build((self.bind(node.this), *map(self.bind, node.expressions)))
+
+    def _between(self, node: exp.Expr) -> Expression:
+        value, low, high = (self.bind(part) for part in (node.this, node.args["low"], node.args["high"]))
+        return Call("and", (FUNCTIONS["<="].build((low, value)), FUNCTIONS["<="].build((value, high))), BOOLEAN)
+
+    def _like(self, node: exp.Expr) -> Expression:
+        value, pattern = self.bind(node.this), self.bind(node.expression)
+        if isinstance(node, exp.ILike):  # Spark's own definition of it
+            pattern = Literal(pattern.value.lower(), STRING) if isinstance(pattern, Literal) and \
+                isinstance(pattern.value, str) else pattern
+            value = FUNCTIONS["lower"].build((value,))
+        found = FUNCTIONS["like"].build((value, pattern))
+        return negation(found) if node.args.get("negate") else found
+
+    def _case(self, node: exp.Expr) -> Expression:
+        branches = []
+        for branch in node.args["ifs"]:
+            test = self.bind(branch.this)
+            if node.this is not None:
+                test = FUNCTIONS["="].build((self.bind(node.this), test))
+            branches.append((test, self.bind(branch.args["true"])))
+        default = node.args.get("default")
+        return case(branches, None if default is None else self.bind(default))
+
+    def _cast(self, node: exp.Expr) -> Expression:
+        value, kind = self.bind(node.this), self._type(node.args["to"])
+        if not castable(value.type, kind):
+            raise wrong_type(f"a {value.type} cannot be cast to {kind}")
+        if isinstance(node, exp.TryCast):
+            return value if value.type == kind else Call("try_cast", (value,), kind)
+        return cast(value, kind)
+
+    def _type(self, node: exp.Expr) -> DataType:
+        if not isinstance(node, exp.DataType) or not isinstance(node.this, exp.DType):
+            raise SqlError("unsupported-type", f"the type {node.name[:40]!r} is not supported")
+        digits = [int(part.name) if part.name.isdigit() else 0 for part in node.expressions]
+        name = node.this.value
+        return type_named(CAST_TYPES.get(name, name), *digits[:2])
+
+    def _extract(self, node: exp.Expr) -> Expression:
+        unit = node.this.name.upper()
+        if unit not in FIELDS:
+            raise SqlError("unsupported-clause", f"EXTRACT of {unit[:40]} is not supported",
+                           hint=f"Use one of {', '.join(FIELDS)}, or second(...).")
+        return FUNCTIONS[FIELDS[unit]].build((self.bind(node.expression),))
+
+    def _position(self, node: exp.Expr) -> Expression:
+        parts = (node.args["substr"], node.this, node.args.get("position"))
+        return FUNCTIONS["locate"].build(tuple(self.bind(part) for part in parts if part is not None))
+
+    def _adjacent(self, node: exp.Expr) -> Expression:
+        """'a' 'b' is one constant."""
+        parts = [part.name for part in node.expressions if isinstance(part, exp.Literal) and part.is_string]
+        if len(parts) != len(node.expressions):
+            raise self._refusal(node)
+        return Literal("".join(parts), STRING)
+
+    def _dot(self, node: exp.Expr) -> Expression:
+        """window(...).start, written out."""
+        part = node.expression.name.lower()
+        if self.bind(node.this) != WindowPart("window") or part not in ("start", "end"):
+            raise self._refusal(node)
+        return WindowPart(part)
+
+    def _function(self, node: exp.Expr) -> Expression:
+        assert isinstance(node, exp.Anonymous)
+        name = node.name.lower()
+        if name == "window":
+            if self.window is None:
+                raise SqlError("bad-window", f"window() is not allowed in {self.place or 'an expression'}",
+                               hint="Write it in GROUP BY.")
+            return self.window(node)
+        if self.is_aggregate(name):
+            return bind_aggregate(self, node, None)
+        names = self.aggregates.names() if self.aggregates else ()
+        return function_named(name, names).build(tuple(map(self.bind, node.expressions)))
+
+    def is_aggregate(self, name: str) -> bool:
+        """Whether a name calls an aggregate."""
+        if self.aggregates is None:
+            return False
+        return name in self.aggregates.names() or name in ("count_if", "percentile_cont")
+
+    def _filter(self, node: exp.Expr) -> Expression:
+        condition = node.expression
+        assert isinstance(condition, exp.Where)
+        return bind_aggregate(self, node.this, condition.this)
+
+    def _modified(self, node: exp.Expr) -> Expression:
+        return bind_aggregate(self, node, None)
+
+
+def negation(expression: Expression) -> Expression:
+    """NOT, before canonicalisation."""
+    return Call("not", (expression,), BOOLEAN)
+
+
+def has_aggregate(expression: Expression) -> bool:
+    """Whether an expression holds an aggregate."""
+    return any(isinstance(node, Aggregate) for node in walk(expression))
+
+
+RULES: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expression]] = {
+    exp.And: ExpressionBinder._connector,
+    exp.Or: ExpressionBinder._connector,
+    exp.Paren: lambda binder, node: binder.bind(node.this),
+    exp.Literal: ExpressionBinder._literal,
+    exp.RawString: lambda _, node: Literal(node.name, STRING),
+    exp.Boolean: lambda _, node: TRUE if node.this else FALSE,
+    exp.Null: lambda *_: NULL,
+    exp.Column: ExpressionBinder._column,
+    exp.Is: ExpressionBinder._is,
+    exp.In: ExpressionBinder._in,
+    exp.Between: ExpressionBinder._between,
+    exp.Like: ExpressionBinder._like,
+    exp.ILike: ExpressionBinder._like,
+    exp.Case: ExpressionBinder._case,
+    exp.Cast: ExpressionBinder._cast,
+    exp.TryCast: ExpressionBinder._cast,
+    exp.Extract: ExpressionBinder._extract,
+    exp.StrPosition: ExpressionBinder._position,
+    exp.Concat: ExpressionBinder._adjacent,
+    exp.Dot: ExpressionBinder._dot,
+    exp.Anonymous: ExpressionBinder._function,
+    exp.Filter: ExpressionBinder._filter,
+    exp.WithinGroup: ExpressionBinder._modified,
+    exp.IgnoreNulls: ExpressionBinder._modified,
+}
+KNOWN = frozenset({*BINARY, *FLIPPED, *NEGATED, *UNARY, *RULES})

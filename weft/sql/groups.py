@@ -1,0 +1,62 @@
+"""What a query selects is made of its group expressions and of aggregates, and of nothing else of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from weft.errors import Position, SqlError
+from weft.sql.canonical import canonical
+from weft.sql.expressions import Aggregate, Column, Expression, Slot, children, transform, with_children
+from weft.sql.guard import position_of
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group expressions of a query without its window: canonical, sorted, without repeats."""
+
+    expressions: tuple[Expression, ...]
+
+    def over(self, sql: str, expression: Expression, node: exp.Expr) -> Expression:
+        """The canonical form of an expression over the groups; refuses columns that the groups do not determine.
+
+        The largest parts that equal a group expression are set aside first, so that GROUP BY a > 5 covers NOT a > 5:
+        canonicalised as a whole that would read a <= 5 and match nothing.
+        """
+        if all(isinstance(group, Column) for group in self.expressions):
+            found = canonical(expression)
+        else:
+            slots = {group: Slot(f"group{index}", group.type) for index, group in enumerate(self.expressions)}
+            back = {slot.name: group for group, slot in slots.items()}
+            aside = canonical(self._set_aside(expression, slots))
+            found = transform(aside, lambda part: back.get(part.name) if isinstance(part, Slot) else None)
+        self._check(sql, found, node)
+        return found
+
+    def _set_aside(self, expression: Expression, slots: dict[Expression, Slot]) -> Expression:
+        if isinstance(expression, Aggregate):
+            return expression
+        slot = slots.get(canonical(expression))
+        if slot is not None:
+            return slot
+        return with_children(expression, tuple(self._set_aside(part, slots) for part in children(expression)))
+
+    def _check(self, sql: str, expression: Expression, node: exp.Expr) -> None:
+        known = set(self.expressions)
+        stack = [expression]
+        while stack:
+            current = stack.pop()
+            if current in known or isinstance(current, Aggregate):
+                continue
+            if isinstance(current, Column):
+                raise SqlError("not-grouped", f"the column {current.name!r} is neither grouped nor aggregated",
+                               hint=f"Add {current.name} to GROUP BY, or aggregate it: max({current.name}).",
+                               position=_place(sql, current.name, node))
+            stack.extend(children(current))
+
+
+def _place(sql: str, name: str, node: exp.Expr) -> Position | None:
+    columns = [found for found in node.find_all(exp.Column) if found.name.lower() == name.lower()]
+    return position_of(sql, columns[0] if columns else node)
+

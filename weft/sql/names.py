@@ -1,0 +1,135 @@
+"""A column without an alias is called what Spark calls it: the expression with all its parentheses, without casts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=", exp.LT: "<",
+    exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "AND", exp.Or: "OR", exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
+}
+UPPER_CASE = frozenset({"ceil", "floor", "sqrt", "exp", "log10", "log2", "cbrt"})
+MAX_NAME = 200
+
+
+def name_of(node: exp.Expr) -> str:
+    """Spark's name for an expression.
+
+    >>> from weft.sql.parse import parse_expression
+    >>> name_of(parse_expression("sum(length) + 1 > CAST(x AS INT)"))
+    '((sum(length) + 1) > x)'
+    """
+    return _text(node)[:MAX_NAME]
+
+
+def _text(node: exp.Expr) -> str:
+    if type(node) in OPERATORS:
+        return _chain(node)
+    form = FORMS.get(type(node))
+    return form(node) if form is not None else node.name
+
+
+def _chain(node: exp.Expr) -> str:
+    """Operators group to the left: a AND b AND c is a tree as deep as it is long, so it is walked and not recursed."""
+    operators: list[exp.Expr] = []
+    while type(node) in OPERATORS:
+        operators.append(node)
+        node = node.this
+    found = _text(node)
+    for operator in reversed(operators):
+        found = f"({found} {OPERATORS[type(operator)]} {_text(operator.expression)})"
+    return found
+
+
+def _list(nodes: list[exp.Expr]) -> str:
+    return ", ".join(map(_text, nodes))
+
+
+def _pair(form: str) -> Callable[[exp.Expr], str]:
+    """A form with both operands in it, behind NOT where the node says so."""
+    def text(node: exp.Expr) -> str:
+        found = form.format(_text(node.this), _text(node.expression))
+        return f"(NOT {found})" if node.args.get("negate") else found
+    return text
+
+
+def _not(node: exp.Expr) -> str:
+    test = node.this
+    if isinstance(test, exp.Is) and isinstance(test.expression, exp.Null):
+        return f"({_text(test.this)} IS NOT NULL)"
+    return f"(NOT {_text(test)})"
+
+
+def _negative(node: exp.Expr) -> str:
+    inner = _text(node.this)
+    return f"-{inner}" if isinstance(node.this, exp.Literal) else f"(- {inner})"
+
+
+def _is(node: exp.Expr) -> str:
+    test = "IS NULL" if isinstance(node.expression, exp.Null) else f"<=> {_text(node.expression)}"
+    return f"({_text(node.this)} {test})"
+
+
+def _within(node: exp.Expr) -> str:
+    keys = [key.this for key in node.expression.expressions]
+    return f"{_text(node.this)} WITHIN GROUP (ORDER BY {_list(keys)})"
+
+
+def _call(node: exp.Expr) -> str:
+    name = node.name.lower()
+    if name == "window":
+        return name
+    if name == "if":
+        return f"(IF({_list(node.expressions)}))"
+    return f"{name.upper() if name in UPPER_CASE else name}({_list(node.expressions)})"
+
+
+def _case(node: exp.Expr) -> str:
+    def test(branch: exp.Expr) -> str:
+        return _text(branch.this) if node.this is None else f"({_text(node.this)} = {_text(branch.this)})"
+    whens = " ".join(f"WHEN {test(branch)} THEN {_text(branch.args['true'])}" for branch in node.args["ifs"])
+    default = node.args.get("default")
+    return f"CASE {whens}{'' if default is None else ' ELSE ' + _text(default)} END"
+
+
+def _cast(node: exp.Expr) -> str:
+    """Casts do not show, but for constants: DATE '2026-01-31'."""
+    found = _text(node.this)
+    if isinstance(node.this, exp.Literal) and node.this.is_string:
+        kind = {"DATE": "DATE", "TIMESTAMPTZ": "TIMESTAMP"}.get(str(node.args["to"].this.value))
+        return f"{kind} '{found}'" if kind else found
+    return found
+
+
+FORMS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
+    exp.Paren: lambda node: _text(node.this),
+    exp.Cast: _cast,
+    exp.TryCast: lambda node: _text(node.this),
+    exp.Dot: lambda node: _text(node.expression),
+    exp.Null: lambda _: "NULL",
+    exp.Boolean: lambda node: "true" if node.this else "false",
+    exp.Star: lambda _: "1",  # Spark prints count(*) as count(1)
+    exp.Neg: _negative,
+    exp.Not: _not,
+    exp.BitwiseNot: lambda node: f"~{_text(node.this)}",
+    exp.NEQ: _pair("(NOT ({} = {}))"),
+    exp.NullSafeNEQ: _pair("(NOT ({} <=> {}))"),
+    exp.Is: _is,
+    exp.In: lambda node: f"({_text(node.this)} IN ({_list(node.expressions)}))",
+    exp.Between: lambda node: f"between({_list([node.this, node.args['low'], node.args['high']])})",
+    exp.Like: _pair("{} LIKE {}"),
+    exp.ILike: _pair("ilike({}, {})"),
+    exp.RegexpLike: _pair("RLIKE({}, {})"),
+    exp.DPipe: _pair("concat({}, {})"),
+    exp.Case: _case,
+    exp.Filter: lambda node: f"{_text(node.this)} FILTER (WHERE {_text(node.expression.this)})",
+    exp.WithinGroup: _within,
+    exp.IgnoreNulls: lambda node: _text(node.this),
+    exp.Distinct: lambda node: f"DISTINCT {_list(node.expressions)}",
+    exp.Extract: lambda node: f"extract({node.this.name.lower()} FROM {_text(node.expression)})",
+    exp.StrPosition: lambda node: f"locate({_text(node.args['substr'])}, {_text(node.this)}, 1)",
+    exp.Anonymous: _call,
+}
