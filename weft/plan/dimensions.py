@@ -1,0 +1,48 @@
+"""Dimensions: what partial rows are grouped by, whether a query groups by it or only filters on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from weft.sql.expressions import Expression, identity, text
+from weft.sql.types import INTEGRAL_BITS, DataType
+
+Cut = int | float | Decimal
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A canonical expression over the columns of a row.
+
+    With `cells` the dimension is not the value itself but the cell it falls in: the greatest cut at or below it. The
+    cuts come from the range predicates of all queries on the stream, so they are no part of the dimension's identity.
+    """
+
+    expression: Expression
+    cells: bool = False
+
+    @property
+    def name(self) -> str:
+        return identity("c" if self.cells else "d", text(self.expression), str(self.type))
+
+    @property
+    def type(self) -> DataType:
+        return self.expression.type
+
+    def __str__(self) -> str:
+        return f"cells({text(self.expression)})" if self.cells else text(self.expression)
+
+
+def lowest(kind: DataType) -> Cut:
+    """The cut below every value of a type: the name of the first cell."""
+    if kind.is_integral:
+        return -(1 << (INTEGRAL_BITS[kind.name] - 1))
+    if kind.is_decimal:
+        return -Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+    return float("-inf")
+
+
+def by_name(dimensions: frozenset[Dimension] | set[Dimension]) -> tuple[Dimension, ...]:
+    """In an order that every process agrees on."""
+    return tuple(sorted(dimensions, key=lambda dimension: dimension.name))

@@ -1,0 +1,103 @@
+"""The network as text: nodes with dimensions, slices and statistics, what is derived from what, and who reads it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from weft.aggregates.statistics import ROWS
+from weft.plan.needs import Needs
+from weft.plan.network import Network, Node
+from weft.plan.slices import Slicing
+from weft.plan.windows import MICROSECOND, duration_text
+from weft.sql.expressions import Slot, text, transform
+
+MAX_READERS = 8
+
+
+def explain_network(network: Network) -> str:
+    """The whole network of a stream, parents above what is derived from them."""
+    lines = [f"stream {network.stream}", f"  slices {_slices(network.slicing)}"]
+    names = {one.name: str(one) for node in network.nodes for one in node.dimensions}
+    lines += [
+        f"  {names[name]}: {len(points)} cut{'s' if len(points) != 1 else ''}"
+        for name, points in network.cuts
+        if name in names
+    ]
+    for node in network.base:
+        lines += _tree(node, network, 1)
+    if network.refusals:
+        lines.append("  not shared")
+        labels = {node.id: _label(node) for node in network.nodes}
+        lines += [f"    {labels[one.node]} from {labels[one.other]}: {one.reason}" for one in network.refusals]
+    return "\n".join(lines)
+
+
+def explain_query(name: str, needs: Needs, network: Network, complete_from: datetime | None) -> str:
+    """What one query reads and how its result is made."""
+    lines = [f"query {name}", f"  window {needs.window or 'none: totals over all that has arrived'}"]
+    named = {one.name: one for part in needs.parts for one in part.dimensions}
+
+    def spell(slot: object) -> Slot | None:
+        return Slot(str(named[slot.name]), slot.type) if isinstance(slot, Slot) and slot.name in named else None
+
+    if needs.residue is not None:
+        lines.append(f"  keeps groups with {text(transform(needs.residue, spell)).replace('$', '')}")
+    for part in needs.parts:
+        node = network.by_id.get(part.node)
+        statistics = sorted(str(one) for one in part.statistics if one != ROWS) or [str(ROWS)]
+        lines.append(f"  reads {_dimensions(sorted(map(str, part.dimensions)))}: {', '.join(statistics)}")
+        if node is None:
+            lines.append("    a node of its own from the next tick on")
+            continue
+        if node.parent is not None:
+            lines.append(f"    derived from {_label(network.by_id[node.parent])}")
+        others = [reader for reader in node.readers if reader != name]
+        lines.append(f"    shared with {_some(others)}" if others else "    read by no other query")
+    held = (
+        "nothing stored yet"
+        if complete_from is None
+        else (
+            "everything since the stream began"
+            if complete_from.year < 2
+            else f"every window that starts at {complete_from.isoformat()} or later"
+        )
+    )
+    lines.append(f"  holds {held}")
+    return "\n".join(lines)
+
+
+def _tree(node: Node, network: Network, depth: int) -> list[str]:
+    indent = "  " * depth
+    source = "from rows" if node.parent is None else f"from {_label(network.by_id[node.parent])}"
+    lines = [f"{indent}{_label(node)} {source}", f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}"]
+    if node.windows:
+        lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
+    lines.append(f"{indent}  read by {_some(node.readers)}")
+    for child in network.nodes:
+        if child.parent == node.id:
+            lines += _tree(child, network, depth + 1)
+    return lines
+
+
+def _label(node: Node) -> str:
+    kind = "totals" if node.running else "node"
+    return f"{kind} {_dimensions([str(one) for one in sorted(node.dimensions, key=str)])}"
+
+
+def _dimensions(names: list[str]) -> str:
+    return f"({', '.join(names)})"
+
+
+def _some(readers: tuple[str, ...] | list[str]) -> str:
+    more = len(readers) - MAX_READERS
+    return ", ".join(readers[:MAX_READERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _slices(slicing: Slicing | None) -> str:
+    if slicing is None:
+        return "none"
+    if slicing.kind == "uniform":
+        return f"of {duration_text(slicing.period * MICROSECOND)}"
+    if slicing.kind == "table":
+        return f"at {len(slicing.table)} edges every {duration_text(slicing.period * MICROSECOND)}"
+    return f"at the edges of {len(slicing.progressions)} progressions"

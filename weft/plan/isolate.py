@@ -1,0 +1,28 @@
+"""Who is to blame when shared work fails: halving finds the queries that fail alone, in few trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+Trial = Callable[[Sequence[str]], str]
+
+
+def find_culprits(names: Sequence[str], trial: Trial) -> dict[str, str]:
+    """The queries that fail on their own, each with its reason.
+
+    `trial` runs some queries without the others and returns why they fail, or nothing. k culprits among n queries take
+    about 2 * k * log2(n) trials.
+
+    >>> bad = {"b": "division by zero"}
+    >>> find_culprits("abcd", lambda some: next((bad[one] for one in some if one in bad), ""))
+    {'b': 'division by zero'}
+    """
+    if not names:
+        return {}
+    reason = trial(names)
+    if not reason:
+        return {}
+    if len(names) == 1:
+        return {names[0]: reason}
+    half = len(names) // 2
+    return {**find_culprits(names[:half], trial), **find_culprits(names[half:], trial)}

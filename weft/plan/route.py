@@ -1,0 +1,50 @@
+"""Where a part of a query is read from: the node made for it, or a finer one that holds it already.
+
+A new query reads what is stored from its first moment, before any tick has made a node of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from weft.plan.layout import Held, complete_from
+from weft.plan.needs import Needs, Part
+
+
+@dataclass(frozen=True)
+class Stocked:
+    """A node as far as routing cares: what it is grouped by, since when it is complete, and its files."""
+
+    node: str
+    running: bool
+    dimensions: frozenset[str]
+    complete_from: int
+    files: tuple[Held, ...]
+
+
+@dataclass(frozen=True)
+class Route:
+    """The node that answers a part, and the moment from which on its windows are whole."""
+
+    node: str
+    complete_from: int
+
+
+def route(needs: Needs, part: Part, stock: Iterable[Stocked]) -> Route | None:
+    """The part's own node where there is one; else the node that is complete for longest, then the narrowest."""
+    routes = [
+        (one, Route(one.node, complete_from(needs, part, one.complete_from, one.files)))
+        for one in stock
+        if _holds(needs, part, one)
+    ]
+    own = [found for one, found in routes if one.node == part.node]
+    if own:
+        return own[0]
+    best = min(routes, key=lambda pair: (pair[1].complete_from, len(pair[0].dimensions), pair[0].node), default=None)
+    return best[1] if best else None
+
+
+def _holds(needs: Needs, part: Part, stocked: Stocked) -> bool:
+    same_time = stocked.running == (needs.window is None)
+    return same_time and {one.name for one in part.dimensions} <= stocked.dimensions

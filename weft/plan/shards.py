@@ -1,0 +1,230 @@
+"""Predicates become dimensions: rows that no predicate in play tells apart are aggregated together.
+
+A WHERE clause is taken apart into atoms. Each atom asks for a dimension from which its truth can be read again after
+grouping, so that queries with different constants share one node:
+
+    x = 5, x IN (..)     the value of x                     ten thousand entities are one dimension
+    x > 5, x <= 7        the cell of x between the cuts     found by halving, whatever the number of thresholds
+    anything else        the truth of the atom itself       evaluated once a row
+    what could fail      the truth of the whole predicate   one part may guard another
+
+`shard` returns the dimensions and the predicate over them (the residue) that a reader applies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from weft.plan.dimensions import Cut, Dimension
+from weft.sql.expressions import Call, Column, Expression, Literal, Slot, transform, walk
+from weft.sql.functions import is_portable
+from weft.sql.safety import can_fail
+from weft.sql.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataType
+
+CONNECTIVES = frozenset({"and", "or", "not"})
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """What a predicate asks of a node: dimensions, the cuts of those with cells, and the residue over slots."""
+
+    dimensions: frozenset[Dimension]
+    cuts: tuple[tuple[str, frozenset[Cut]], ...]
+    residue: Expression | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An atom `operand op literal` with op one of = < <= > >=."""
+
+    operand: Expression
+    operator: str
+    value: Cut
+
+
+def shard(where: Expression | None, given: Iterable[Dimension]) -> Sharding:
+    """Take a predicate apart over the dimensions that the query has anyway."""
+    if where is None:
+        return Sharding(frozenset(), (), None)
+    if can_fail(where):
+        # One part may guard another, as in x <> 0 AND y / x > 5: only the whole is safe on every row.
+        truth = Dimension(where)
+        return Sharding(frozenset({truth}), (), Slot(truth.name, BOOLEAN))
+    values = {dimension.expression: dimension for dimension in given if not dimension.cells}
+    atoms = list(_atoms(where))
+    for atom in atoms:
+        operand = _equated(atom)
+        if operand is not None and operand not in values and not _in_cells(operand.type):
+            values[operand] = Dimension(operand)
+    cells = {
+        _ordinal(atom.operand)
+        for atom in filter(None, map(_comparison, atoms))
+        if atom.operand not in values and _ordinal(atom.operand) is not None
+    }
+    cuts: dict[str, set[Cut]] = {}
+    used: set[Dimension] = set()
+
+    def read(node: Expression) -> Expression | None:
+        if isinstance(node, Call) and node.function in CONNECTIVES or isinstance(node, Literal):
+            return None
+        return _read_atom(node, values, cells, cuts, used)
+
+    residue = transform(where, read)
+    return Sharding(frozenset(used), tuple(sorted((name, frozenset(points)) for name, points in cuts.items())), residue)
+
+
+def _read_atom(
+    atom: Expression,
+    values: dict[Expression, Dimension],
+    cells: set[Expression | None],
+    cuts: dict[str, set[Cut]],
+    used: set[Dimension],
+) -> Expression:
+    """The atom over slots; notes the dimensions and cuts that it uses."""
+    compared = _comparison(atom)
+    if compared is not None and compared.operand not in values:
+        ordinal = _ordinal(compared.operand)
+        answer = _read_cells(compared, ordinal, cuts, used) if ordinal is not None else None
+        if answer is not None:
+            return answer
+    direct = _over_values(atom, values, cells, used)
+    if direct is not None:
+        return direct
+    truth = Dimension(atom)
+    used.add(truth)
+    return Slot(truth.name, BOOLEAN)
+
+
+def _over_values(
+    atom: Expression, values: dict[Expression, Dimension], cells: set[Expression | None], used: set[Dimension]
+) -> Expression | None:
+    """The atom computed from dimensions that are there anyway, or None where it reads anything else."""
+    found: set[Dimension] = set()
+
+    def read(node: Expression) -> Expression | None:
+        if node in values:
+            found.add(values[node])
+            return Slot(values[node].name, node.type)
+        if isinstance(node, Call) and node.function == "is_null":
+            ordinal = _ordinal(node.arguments[0])
+            if node.arguments[0] not in values and ordinal in cells and ordinal is not None:
+                cell = Dimension(ordinal, cells=True)
+                found.add(cell)
+                return Call("is_null", (Slot(cell.name, cell.type),), BOOLEAN)
+        return None
+
+    answer = transform(atom, read)
+    if any(isinstance(node, Column) for node in walk(answer)) or not is_portable(answer):
+        return None
+    used |= found
+    return answer
+
+
+def _read_cells(
+    atom: Comparison, ordinal: Expression, cuts: dict[str, set[Cut]], used: set[Dimension]
+) -> Expression | None:
+    """The comparison read from the cell of its operand, or None where the next value up does not exist."""
+    kind, below, above = ordinal.type, atom.value, _next_up(atom.value, ordinal.type)
+    if above is None and atom.operator in ("<=", ">", "="):
+        return None
+    dimension = Dimension(ordinal, cells=True)
+    slot = Slot(dimension.name, kind)
+    points = cuts.setdefault(dimension.name, set())
+    used.add(dimension)
+    if atom.operator == "=":
+        assert above is not None
+        points.update((below, above))
+        return Call("=", (slot, Literal(below, kind)), BOOLEAN)
+    cut = below if atom.operator in ("<", ">=") else above
+    assert cut is not None
+    points.add(cut)
+    edge = Literal(cut, kind)
+    return Call("<", (slot, edge), BOOLEAN) if atom.operator in ("<", "<=") else Call("<=", (edge, slot), BOOLEAN)
+
+
+def _atoms(predicate: Expression) -> Iterable[Expression]:
+    if isinstance(predicate, Call) and predicate.function in CONNECTIVES:
+        for part in predicate.arguments:
+            yield from _atoms(part)
+    else:
+        yield predicate
+
+
+def _equated(atom: Expression) -> Expression | None:
+    """The operand of an equality or IN with constants."""
+    if not isinstance(atom, Call) or atom.function not in ("=", "in", "<=>"):
+        return None
+    constants = [part for part in atom.arguments if isinstance(part, Literal)]
+    others = [part for part in atom.arguments if not isinstance(part, Literal)]
+    return others[0] if len(others) == 1 and constants else None
+
+
+def _comparison(atom: Expression) -> Comparison | None:
+    """The atom as a comparison of an operand that has cells with a constant."""
+    if not isinstance(atom, Call) or atom.function not in ("=", "<", "<="):
+        return None
+    left, right = atom.arguments
+    if isinstance(left, Literal) == isinstance(right, Literal):
+        return None
+    literal, operand = (left, right) if isinstance(left, Literal) else (right, left)
+    assert isinstance(literal, Literal)
+    operator = atom.function if literal is right or atom.function == "=" else {"<": ">", "<=": ">="}[atom.function]
+    if operator == "=" and not _in_cells(operand.type):
+        return None
+    value = _cut(literal)
+    return Comparison(operand, operator, value) if value is not None else None
+
+
+def _in_cells(kind: DataType) -> bool:
+    """Types with so many values that even equality is better read from a cell than from the value itself."""
+    return kind.name in ("double", "decimal", "timestamp")
+
+
+def _ordinal(operand: Expression) -> Expression | None:
+    """The operand as something with cuts: numbers as they are, moments and days as whole numbers."""
+    if operand.type.is_integral or operand.type.is_decimal or operand.type.name == "double":
+        return operand
+    if operand.type.name == "timestamp":
+        return Call("unix_micros", (operand,), BIGINT)
+    if operand.type.name == "date":
+        return Call("datediff", (operand, Literal(date(1970, 1, 1), DATE)), INT)
+    return None
+
+
+def _cut(literal: Literal) -> Cut | None:
+    value = literal.value
+    match literal.type.name:
+        case "timestamp":
+            return _micros(value)
+        case "date":
+            assert isinstance(value, date | None)
+            return None if value is None else (value - date(1970, 1, 1)).days
+        case "double":
+            assert isinstance(value, float | None)
+            # -0.0 equals 0.0; NaN has no place among the cuts.
+            return None if value is None or math.isnan(value) else value + 0.0
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return value
+    return None
+
+
+def _micros(value: object) -> int | None:
+    if not isinstance(value, datetime):
+        return None
+    return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def _next_up(value: Cut, kind: DataType) -> Cut | None:
+    """The least value of the type above this one: `x > v` is `x >= next_up(v)`."""
+    if kind.name == "double":
+        following = math.nextafter(float(value), math.inf)
+        return None if math.isinf(float(value)) and value > 0 else following + 0.0
+    if kind.is_decimal:
+        following_decimal = Decimal(value) + Decimal(1).scaleb(-kind.scale)
+        return following_decimal if abs(following_decimal).scaleb(kind.scale) < Decimal(10) ** kind.precision else None
+    assert isinstance(value, int)
+    return value + 1 if value < 2 ** (INTEGRAL_BITS[kind.name] - 1) - 1 else None

@@ -1,0 +1,132 @@
+"""Slices: the pieces of time between neighbouring edges of all windows that share a tree.
+
+Every window of the tree is a whole number of slices, so a slice's partial rows serve them all. `slicing` picks the
+cheapest way to find a row's slice; none of the usual ones costs a row more when windows are added.
+
+    uniform     every multiple of a step is (or may as well be) an edge      one division
+    table       the edges of one composite period, searched by halving       log2(edges) comparisons
+    scattered   few progressions that have no short common period            one division each
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd, lcm
+
+from weft.plan.windows import Window
+
+Progression = tuple[int, int]
+
+# A longer table would cost more to ship with every plan than it saves in slices.
+MAX_TABLE_EDGES = 4096
+# Extra edges only cost partial rows: up to this many times the needed ones, arithmetic beats a table.
+UNIFORM_SLACK = 2
+# Past this many divisions a row, slices that are finer than needed are the lesser evil.
+MAX_SCATTERED = 16
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """The edges of a tree: `progressions` say what they are, the rest how a moment's slice is found.
+
+    uniform: period is the step, table is empty, offset the residue. table: edges within [0, period), shifted by
+    offset. scattered: period is zero.
+    """
+
+    progressions: tuple[Progression, ...]
+    period: int
+    offset: int = 0
+    table: tuple[int, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        if not self.period:
+            return "scattered"
+        return "table" if self.table else "uniform"
+
+    def covers(self, window: Window) -> bool:
+        """Whether every start and end of the window is an edge."""
+        return all(self._covers(progression) for progression in window.progressions())
+
+    def floor(self, moment: int) -> int:
+        """The start of the slice that holds this moment."""
+        if self.kind == "scattered":
+            return max((moment - residue) // step * step + residue for step, residue in self.progressions)
+        base = (moment - self.offset) // self.period * self.period + self.offset
+        if self.kind == "uniform":
+            return base
+        return base + self.table[bisect_right(self.table, moment - base) - 1]
+
+    def next_edge(self, moment: int) -> int:
+        """The first edge after this moment: the end of the slice that holds it."""
+        if self.kind == "scattered":
+            return min((moment - residue) // step * step + residue + step for step, residue in self.progressions)
+        base = (moment - self.offset) // self.period * self.period + self.offset
+        if self.kind == "table":
+            later = bisect_right(self.table, moment - base)
+            if later < len(self.table):
+                return base + self.table[later]
+        return base + self.period
+
+    def mean_length(self) -> int:
+        """How long a slice is on average, in microseconds, at least one."""
+        if self.kind == "scattered":
+            return max(1, round(1 / sum(1 / step for step, _ in self.progressions)))
+        return max(1, self.period // max(1, len(self.table)))
+
+    def _covers(self, wanted: Progression) -> bool:
+        step, residue = wanted
+        if self.kind == "uniform":
+            return step % self.period == 0 and (residue - self.offset) % self.period == 0
+        return any(step % have == 0 and (residue - at) % have == 0 for have, at in self.progressions)
+
+
+def slicing(windows: Iterable[Window]) -> Slicing | None:
+    """The slicing that serves all these windows, or None for no windows.
+
+    >>> from datetime import timedelta
+    >>> s = lambda n: timedelta(seconds=n)
+    >>> ten, fifteen = Window(range=s(20), slide=s(10)), Window(range=s(15), slide=s(15))
+    >>> slicing([ten]).kind, slicing([ten, fifteen]).period // 1_000_000
+    ('uniform', 5)
+    """
+    progressions = _needed({progression for window in windows for progression in window.progressions()})
+    if not progressions:
+        return None
+    offset = progressions[0][1]
+    step = gcd(*(part for length, residue in progressions for part in (length, residue - offset)))
+    period = lcm(*(length for length, _ in progressions))
+    density = sum(1 / length for length, _ in progressions)
+    edges = _edges(progressions, period, offset) if density * period <= 2 * MAX_TABLE_EDGES else None
+    fine_enough = edges is None or period // step <= UNIFORM_SLACK * len(edges)
+    if fine_enough and (edges is not None or 1 / step <= UNIFORM_SLACK * density or len(progressions) > MAX_SCATTERED):
+        return Slicing(progressions, step, offset % step)
+    if edges is not None and len(edges) <= MAX_TABLE_EDGES:
+        return Slicing(progressions, period, offset, edges)
+    return Slicing(progressions, 0)
+
+
+def _needed(progressions: set[Progression]) -> tuple[Progression, ...]:
+    """Without those whose every edge is an edge of another."""
+
+    def implied(one: Progression) -> bool:
+        return any(
+            other != one and one[0] % other[0] == 0 and (one[1] - other[1]) % other[0] == 0 for other in progressions
+        )
+
+    return tuple(sorted(one for one in progressions if not implied(one)))
+
+
+def _edges(progressions: tuple[Progression, ...], period: int, offset: int) -> tuple[int, ...]:
+    """The edges of one period as distances from its beginning, which is an edge itself."""
+    return tuple(
+        sorted(
+            {
+                (residue - offset) % step + turn * step
+                for step, residue in progressions
+                for turn in range(period // step)
+            }
+        )
+    )
