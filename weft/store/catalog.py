@@ -1,0 +1,251 @@
+"""The catalog: the one place that says what is registered, what is stored, and how far each stream has come.
+
+Keeps: a write transaction is applied whole or not at all, also when the process is killed inside it; write
+transactions of all threads and processes run one after the other; a read transaction sees one moment.
+`revision` grows by one with every transaction that changes a stream, a query or an aggregate.
+Cost: a write transaction on SQLite is one fsync; 10,000 queries go in within one of them in well under a second.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    text,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+
+from weft.errors import EngineError, StateError
+from weft.store import tables
+from weft.store.tables import FORMAT
+from weft.store.transactions import TICKS_KEPT, Clock, Reader, Writer, meta_value
+
+__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "sqlite_url"]
+
+BUSY_SECONDS = 30
+_LOCK_CLASS = 0x77656674  # "weft": keeps our PostgreSQL advisory lock apart from other applications'
+
+
+def utc_now() -> datetime:
+    """The wall clock, aware."""
+    return datetime.now(UTC)
+
+
+def sqlite_url(path: Path | str) -> str:
+    """The URL of a catalog in a local SQLite file."""
+    return URL.create("sqlite", database=str(Path(path).absolute())).render_as_string()
+
+
+class Catalog:
+    """A catalog by its SQLAlchemy URL, made when there is none; threads may share it, processes open their own."""
+
+    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._writing: int | None = None
+        self._url = _parse(url)
+        self._engine = _engine(self._url)
+        self._postgres = self._engine.dialect.name == "postgresql"
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Catalog({self._url.render_as_string(hide_password=True)!r})"
+
+    def close(self) -> None:
+        """Give back all connections; the catalog must not be used afterwards."""
+        self._engine.dispose()
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        """A consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
+        with self._refusals(), self._snapshot() as connection:
+            reader = Reader(connection, self._clock)
+            reader.revision()  # a snapshot starts with its first read: make that now, not at the caller's first
+            yield reader
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        """A write transaction: committed when the block ends, rolled back by any error in it."""
+        with self._refusals(), self._exclusive() as connection:
+            yield Writer(connection, self._clock)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        with self._engine.connect() as connection:
+            if self._postgres:
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[Connection]:
+        if self._writing == threading.get_ident():
+            raise EngineError(
+                "nested-write",
+                "this thread is already inside a write transaction of the catalog",
+                hint="Pass the open transaction on instead of starting a second one.",
+            )
+        # Threads queue here and not at the database, where SQLite would have them poll.
+        with self._lock:
+            self._writing = threading.get_ident()
+            try:
+                with self._engine.connect() as connection:
+                    connection.execution_options(weft_begin="BEGIN IMMEDIATE")
+                    with connection.begin():
+                        if self._postgres:
+                            _wait_for_other_writers(connection)
+                        yield connection
+            finally:
+                self._writing = None
+
+    def _prepare(self) -> None:
+        with self._refusals():
+            # An existing catalog is opened without a write, so that a busy engine delays no reader.
+            with self._snapshot() as connection:
+                ready = _is_catalog(connection, repr(self))
+            if ready:
+                return
+            with self._exclusive() as connection:
+                if not _is_catalog(connection, repr(self)):
+                    tables.metadata.create_all(connection)
+                    rows = [{"key": "format", "value": str(FORMAT)}, {"key": "revision", "value": "0"}]
+                    connection.execute(insert(tables.meta), rows)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise _refusal(error, repr(self)) from error
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise _bad_url(f"the catalog URL cannot be read: {error}") from error
+    backend = parsed.get_backend_name()
+    if backend not in {"sqlite", "postgresql"}:
+        raise _bad_url(f"a catalog cannot be kept in {backend}")
+    if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
+        # Every connection would get a database of its own, and no other process could meet us there.
+        raise _bad_url("a catalog cannot be kept in memory")
+    return parsed
+
+
+def _bad_url(message: str) -> StateError:
+    hint = "Use sqlite:////absolute/path/catalog.db or postgresql://user@host/database."
+    return StateError("catalog-url", message, hint=hint)
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "postgresql":
+        try:
+            return create_engine(url, pool_pre_ping=True, max_overflow=-1)
+        except (ImportError, SQLAlchemyError) as error:
+            hint = "Install the driver: pip install 'psycopg[binary]'."
+            raise StateError("catalog-url", f"no driver for {url.drivername}: {error}", hint=hint) from error
+    path = Path(url.database or "")
+    try:
+        # SQLite's own file: addresses are no paths.
+        if not str(path).startswith("file:"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unreadable(f"the folder of {path} cannot be made: {error}") from error
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, max_overflow=-1)
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Write-ahead log for readers that never wait; an fsync a commit for power loss."""
+    connection.isolation_level = None  # the driver would begin transactions by itself, and late
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            # Turning the log on needs the file alone, and SQLite does not wait for that as it does for other locks.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # IMMEDIATE takes the write lock at once: a later upgrade fails whenever somebody else wrote in between.
+    connection.exec_driver_sql(connection.get_execution_options().get("weft_begin", "BEGIN"))
+
+
+def _wait_for_other_writers(connection: Connection) -> None:
+    connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'"))
+    # Two catalogs may live in two schemas of one database, and do not wait for each other.
+    lock = text("SELECT pg_advisory_xact_lock(:class, hashtext(coalesce(current_schema(), '')))")
+    connection.execute(lock, {"class": _LOCK_CLASS})
+
+
+def _is_catalog(connection: Connection, name: str) -> bool:
+    """Whether a catalog of our format is there; False when nothing is, an error when something else is."""
+    ours = set(tables.metadata.tables)
+    present = ours & set(inspect(connection).get_table_names())
+    if not present:
+        return False
+    if "meta" not in present:
+        raise _unreadable(f"{name} holds tables of something else: {', '.join(sorted(present))}")
+    try:
+        found = int(connection.scalars(meta_value("format")).one())
+    except (SQLAlchemyError, ValueError) as error:
+        raise _unreadable(f"{name} has a table 'meta' that says no format") from error
+    if found > FORMAT:
+        raise StateError(
+            "newer-format",
+            f"{name} has format {found}, and this Weft knows formats up to {FORMAT}",
+            hint="Use the newer Weft that wrote it, or start with another state folder.",
+        )
+    if found < 1 or present != ours:
+        missing = ", ".join(sorted(ours - present)) or "nothing"
+        raise _unreadable(f"{name} is no whole catalog: format {found}, missing tables: {missing}")
+    return True
+
+
+def _refusal(error: DBAPIError, name: str) -> StateError:
+    """What a database error means to the user of the catalog."""
+    said = str(error.orig).strip()
+    lower = said.lower()
+    if "locked" in lower or "lock timeout" in lower:
+        hint = "Another process holds the catalog in a long write: find and stop it, then try again."
+        return StateError("catalog-busy", f"{name} was locked for {BUSY_SECONDS} s", hint=hint)
+    if "full" in lower or "no space" in lower:
+        return StateError("catalog-full", f"{name}: {said}", hint="Free some disk space; nothing of this was written.")
+    if isinstance(error, IntegrityError):
+        hint = "Another engine may be running on the same stream: stop one of the two."
+        return StateError("catalog-conflict", f"{name} already holds such a row: {said}", hint=hint)
+    if isinstance(error.orig, sqlite3.Error):
+        return _unreadable(f"{name}: {said}")
+    hint = "Check that the database server runs and lets this user in, then try again."
+    return StateError("catalog-unreachable", f"{name}: {said}", hint=hint)
+
+
+def _unreadable(message: str) -> StateError:
+    hint = "Check the path and its permissions; restore the file from a backup, or start with another state folder."
+    return StateError("catalog-unreadable", message, hint=hint)

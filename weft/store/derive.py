@@ -1,0 +1,142 @@
+"""From the new rows of base nodes to those of all nodes: lateness marked, coarser group-bys merged from finer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.aggregates.statistics import ROWS
+from weft.plan.network import Network, Node
+from weft.plan.windows import Window
+from weft.read.duck import Duck
+from weft.read.merge import merge_sql, quoted
+from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.store.tables import EARLIEST
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """Which slices of a tick are late, judged against the watermark at its start.
+
+    late: slices that ended by then: some window that holds them may be closed. dead: those with no open window at all.
+    """
+
+    watermark: int
+    late: frozenset[int]
+    dead: frozenset[int]
+
+
+def judge(starts: frozenset[int], network: Network, watermark: int | None) -> Lateness:
+    """Judge the slices of a tick once each; there are few of them, whatever the number of rows."""
+    if watermark is None or network.slicing is None:
+        return Lateness(ON_TIME, frozenset(), frozenset())
+    late = frozenset(start for start in starts if start < watermark and network.slicing.next_edge(start) <= watermark)
+    dead = frozenset(start for start in late if all(window.last_end(start) <= watermark for window in network.windows))
+    return Lateness(watermark, late, dead)
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """What a tick adds: rows and counts of late rows by node, and how many rows of the batch no window could use."""
+
+    rows: dict[str, pa.Table]
+    ledgers: dict[str, pa.Table]
+    dropped: int = 0
+    dropped_until: int = EARLIEST
+
+
+def new_rows(
+    duck: Duck, network: Network, partials: Mapping[str, pa.Table], watermark: int | None, batch_id: int
+) -> NewRows:
+    """The new rows of every node: base nodes' as Spark made them, the others merged from their parents' new rows."""
+    lateness = judge(_slices(network, partials), network, watermark)
+    made: dict[str, pa.Table] = {}
+    for node in network.nodes:
+        if node.parent is not None:
+            made[node.id] = merge_from(duck, node, made[node.parent], batch_id=batch_id)
+        else:
+            made[node.id] = partials[node.id] if node.running else _mark(partials[node.id], lateness)
+    if not lateness.late:
+        return NewRows(made, {})
+    sliced = [node for node in network.nodes if not node.running]
+    counted = {node.id: _count_late(duck, node, made[node.id], lateness, batch_id) for node in sliced}
+    # Running totals took every row, however late; only now is dropped what no window can use.
+    alive = {node.id: _without_dead(made[node.id], lateness) for node in sliced}
+    dropped = _row_count(made[sliced[0].id]) - _row_count(alive[sliced[0].id])
+    ledgers = {name: table for name, table in counted.items() if table is not None}
+    assert network.slicing is not None
+    until = max((network.slicing.next_edge(start) for start in lateness.dead), default=EARLIEST)
+    return NewRows({**made, **alive}, ledgers, dropped, until)
+
+
+def _slices(network: Network, partials: Mapping[str, pa.Table]) -> frozenset[int]:
+    starts = (pc.unique(partials[node.id][START]).to_pylist() for node in network.base if not node.running)
+    return frozenset(start for each in starts for start in each)
+
+
+def _mark(rows: pa.Table, lateness: Lateness) -> pa.Table:
+    """The rows, each late one with the watermark that it came after."""
+    if not lateness.late:
+        return rows
+    late = pc.is_in(rows[START], value_set=pa.array(lateness.late, pa.int64()))
+    marks = pc.if_else(late, pa.scalar(lateness.watermark, pa.int64()), pa.scalar(ON_TIME, pa.int64()))
+    return rows.set_column(rows.column_names.index(LATE), LATE, marks)
+
+
+def _without_dead(rows: pa.Table, lateness: Lateness) -> pa.Table:
+    return rows.filter(pc.invert(pc.is_in(rows[START], value_set=pa.array(lateness.dead, pa.int64()))))
+
+
+def _row_count(rows: pa.Table) -> int:
+    return int(pc.sum(rows[ROWS.name]).as_py() or 0)
+
+
+def merge_from(duck: Duck, node: Node, rows: pa.Table, *, batch_id: int) -> pa.Table:
+    """A node's rows from the rows of a finer one."""
+    if node.running:
+        keys = [(f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE)]
+    else:
+        keys = [(START, START), (LATE, LATE)]
+    keys += [("CAST(0 AS TINYINT)", LEVEL), *((quoted(one.name), one.name) for one in node.dimensions)]
+    kept = [one for one in node.statistics if one.name in rows.column_names]
+    merged = duck.run(merge_sql("weft_rows", keys, kept), {"weft_rows": rows})
+    return conform(merged, row_schema(node.dimensions, kept))
+
+
+def _count_late(duck: Duck, node: Node, rows: pa.Table, lateness: Lateness, batch_id: int) -> pa.Table | None:
+    """How many rows of each group reached no open window of each of the node's windows; None where none."""
+    found = []
+    names = [one.name for one in node.dimensions]
+    for window in node.windows:
+        closed = [start for start in lateness.late if window.last_end(start) <= lateness.watermark]
+        if closed:
+            missed = rows.filter(pc.is_in(rows[START], value_set=pa.array(closed, pa.int64())))
+            found.append(_ledger(missed.select([*names, ROWS.name]), window, batch_id))
+    rows = pa.concat_tables(found) if found else None
+    return merge_late(duck, node, [rows]) if rows is not None and rows.num_rows else None
+
+
+def _ledger(rows: pa.Table, window: Window, batch_id: int) -> pa.Table:
+    batch = pa.repeat(pa.scalar(batch_id, pa.int64()), rows.num_rows)
+    kind = pa.repeat(pa.scalar(str(window), pa.string()), rows.num_rows)
+    return rows.append_column("batch", batch).append_column("window", kind)
+
+
+def merge_late(duck: Duck, node: Node, ledgers: list[pa.Table], epochs: tuple[int, ...] = ()) -> pa.Table:
+    """Late counts merged by group and window.
+
+    A query counts from the tick it was registered at. Ticks between two registrations need not be told apart: each
+    becomes the last of `epochs` at or before it, so the ledger is bounded by groups times registrations.
+    """
+    names = [one.name for one in node.dimensions]
+    batch = "batch"
+    if epochs:
+        points = ", ".join(map(str, sorted(epochs)))
+        batch = f"coalesce(list_max(list_filter([{points}], lambda epoch: epoch <= batch)), batch)"
+    keys = [(f"CAST({batch} AS BIGINT)", "batch"), ('"window"', "window"), *((quoted(name), name) for name in names)]
+    columns = [*names, ROWS.name, "batch", "window"]
+    rows = pa.concat_tables([ledger.select(columns) for ledger in ledgers])
+    return duck.run(merge_sql("weft_rows", keys, [ROWS]), {"weft_rows": rows})

@@ -1,0 +1,123 @@
+"""Finishing on time: the windows that a tick closed, merged for all families in one statement each, and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.aggregates.statistics import Statistic
+from weft.plan.finish import Family
+from weft.plan.network import Network, Node
+from weft.plan.windows import micros
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.read.merge import merge_sql, quoted
+from weft.read.render import duck_sql
+from weft.read.source import END, exploded, slice_rows
+from weft.read.types import arrow_type
+from weft.sql.expressions import Slot, walk
+from weft.store.rows import row_schema, stored_type
+from weft.store.seal import Product
+from weft.store.state import StreamState, Synopsis
+
+REQUEST = "request"
+
+
+def finish(
+    families: Sequence[Family], network: Network, state: StreamState, before: int | None, duck: Duck, cache: TableCache
+) -> list[tuple[str, Product]]:
+    """The results of every window that ended after the watermark `before` and by now, one file a family."""
+    if state.watermark is None:
+        return []
+    products = []
+    for family in families:
+        node = network.by_id[family.node]
+        after = before if before is not None else _first_row(state.synopses[node.id])
+        requests = _requests(family, after, state.watermark)
+        if not requests.num_rows:
+            continue
+        table = _merge(family, node, requests, state, duck, cache)
+        first, last = (int(pc.min(requests["first"]).as_py()), int(pc.max(requests["last"]).as_py()))
+        products.append(
+            (
+                node.id,
+                Product(
+                    table, node.layout(network), 0, "result", state.batch_id, state.batch_id, first, last + 1, family.id
+                ),
+            )
+        )
+    return products
+
+
+def _first_row(synopsis: Synopsis) -> int:
+    """Before the first tick no window was closed: those that end after the first row are due."""
+    return min((file.time_from for file in synopsis.data), default=0)
+
+
+def _requests(family: Family, after: int, watermark: int) -> pa.Table:
+    """The lines of a family that have a window due: its length, its slide, its first and last end, its constants."""
+    lines = []
+    for request in family.requests:
+        length, slide = micros(request.window.range), micros(request.window.slide)
+        first, last = (request.window.newest_closed_end(moment) for moment in (after, watermark))
+        if first < last:
+            constants = (one.value for one in request.constants)
+            lines.append((request.id, length, slide, first + slide, last, *constants))
+    kinds = [
+        ("request", pa.string()),
+        ("length", pa.int64()),
+        ("slide", pa.int64()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        *((f"p{place}", arrow_type(one.type)) for place, one in enumerate(family.requests[0].constants)),
+    ]
+    columns = list(zip(*lines, strict=True)) or [() for _ in kinds]
+    return pa.table(
+        [pa.array(values, kind) for values, (_, kind) in zip(columns, kinds, strict=True)],
+        names=[name for name, _ in kinds],
+    )
+
+
+def _merge(
+    family: Family, node: Node, requests: pa.Table, state: StreamState, duck: Duck, cache: TableCache
+) -> pa.Table:
+    """Every row once for each window of each request that it counts for, merged by request, window and keys."""
+    synopsis = state.synopses[node.id]
+    longest = int(pc.max(requests["length"]).as_py())
+    first, last = int(pc.min(requests["first"]).as_py()), int(pc.max(requests["last"]).as_py())
+    statistics = node.statistics
+    columns = [*(one.name for one in node.dimensions), *(one.name for one in statistics)]
+    rows = slice_rows(cache, synopsis, columns, row_schema(node.dimensions, statistics), first - longest, last)
+    condition = "true"
+    if family.condition is not None:
+        names = {slot.name for slot in walk(family.condition) if isinstance(slot, Slot)}
+        slots = {name: f"requests.{name}" if name in requests.column_names else quoted(name) for name in names}
+        condition = duck_sql(family.condition, slots)
+    wanted = [REQUEST, *(quoted(name) for name in (*family.keys, *(one.name for one in statistics)))]
+    windows = exploded(
+        rows,
+        wanted,
+        first="first",
+        last="last",
+        length="length",
+        slide="slide",
+        joined=f" JOIN requests ON {condition}",
+    )
+    keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in family.keys)]
+    sql = merge_sql(f"({windows})", keys, statistics) + f" ORDER BY {REQUEST}, {END}"
+    return _typed(duck.run(sql, {**rows.tables, "requests": requests}), node, family.keys, statistics)
+
+
+def _typed(table: pa.Table, node: Node, keys: Sequence[str], statistics: Sequence[Statistic]) -> pa.Table:
+    kinds = {one.name: arrow_type(one.type) for one in node.dimensions}
+    schema = pa.schema(
+        [
+            (REQUEST, pa.string()),
+            (END, pa.int64()),
+            *((key, kinds[key]) for key in keys),
+            *((one.name, stored_type(one)) for one in statistics),
+        ]
+    )
+    return table.select(schema.names).cast(schema)

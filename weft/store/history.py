@@ -1,0 +1,135 @@
+"""History for what is new: a node starts with all that finer nodes hold of it, a query with all that its nodes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.plan.layout import Layout, complete_from
+from weft.plan.network import Network, Node
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.sql.expressions import text
+from weft.store.derive import merge_from
+from weft.store.rows import LEVEL, START, STRAGGLER
+from weft.store.seal import Product
+from weft.store.state import StreamState, Synopsis
+from weft.store.tables import EARLIEST, NodeRow, SegmentRow
+
+if TYPE_CHECKING:
+    from weft.registry import Registered
+
+
+def new_nodes(
+    network: Network, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
+    """A row for every node that is not stored yet, and the files that its history is copied into."""
+    rows, products = [], []
+    for node in network.nodes:
+        if node.id in state.synopses:
+            continue
+        donor = _donor(node, state)
+        moment = None
+        if donor is not None:
+            moment = donor.complete_from
+            products += [(node.id, product) for product in _copy(node, donor, state, batch_id, duck, cache)]
+        elif state.batch_id >= 0:
+            moment = batch_id if node.running else _after(state.max_event_time)
+        unit = 1 if node.running or network.slicing is None else network.slicing.mean_length()
+        definition = {**_describe(node), "unit": unit, "heights": []}
+        rows.append(
+            NodeRow(
+                id=node.id,
+                stream=network.stream,
+                definition=definition,
+                created_batch=batch_id,
+                complete_from=None if moment == EARLIEST else moment,
+            )
+        )
+    return rows, products
+
+
+def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
+    """The stored nodes whose description is another now."""
+    changed = []
+    for node in network.nodes:
+        synopsis = state.synopses.get(node.id)
+        if synopsis is not None and {**synopsis.node.definition, **_describe(node)} != synopsis.node.definition:
+            changed.append(replace(synopsis.node, definition={**synopsis.node.definition, **_describe(node)}))
+    return changed
+
+
+def activate(queries: Mapping[str, Registered], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
+    """For every query that takes effect with this batch: the batch, and from which moment on its windows are whole."""
+    held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
+    since = {}
+    for name, one in queries.items():
+        if one.row.from_batch is None:
+            moments = (
+                complete_from(one.needs, part, state.synopses[part.node].complete_from, held[part.node])
+                for part in one.needs.parts
+            )
+            since[name] = (batch_id, max(state.dropped_until(one.needs.window), *moments))
+    return since
+
+
+def _describe(node: Node) -> dict[str, object]:
+    return {
+        "running": node.running,
+        "dimensions": [one.name for one in node.dimensions],
+        "expressions": [text(one.expression) for one in node.dimensions],
+        "statistics": [str(one) for one in node.statistics],
+        "parent": node.parent,
+    }
+
+
+def _after(newest: int | None) -> int:
+    """The first moment that no row before this tick can have reached."""
+    return EARLIEST if newest is None else newest + 1
+
+
+def _donor(node: Node, state: StreamState) -> Synopsis | None:
+    """The stored node with all of the new one's dimensions that reaches furthest back, then the narrowest."""
+    wanted = {one.name for one in node.dimensions}
+    finer = [
+        synopsis
+        for synopsis in state.synopses.values()
+        if synopsis.running == node.running and wanted <= synopsis.dimensions
+    ]
+    return min(finer, key=lambda one: (one.complete_from, len(one.dimensions), one.node.id), default=None)
+
+
+def _copy(
+    node: Node, donor: Synopsis, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+) -> Iterable[Product]:
+    """The donor's slices merged to the new node's dimensions, one file for each layout there is."""
+    groups: dict[str, list[SegmentRow]] = {}
+    for file in donor.data:
+        groups.setdefault(file.layout, []).append(file)
+    cells = {one.name for one in node.dimensions if one.cells}
+    for identifier, files in groups.items():
+        layout = state.layouts[identifier]
+        kept = frozenset(one.name for one in node.statistics) & layout.statistics
+        narrowed = Layout(kept, tuple(pair for pair in layout.cuts if pair[0] in cells), layout.slicing)
+        parts = [rows for rows in (_slices(cache.get(file), file, donor) for file in files) if rows.num_rows]
+        if parts:
+            columns = [name for name in parts[0].column_names if all(name in part.column_names for part in parts)]
+            rows = merge_from(
+                duck, node, pa.concat_tables([part.select(columns) for part in parts]), batch_id=batch_id - 1
+            )
+            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
+            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
+            yield Product(rows, narrowed, 0, "tick", batch_id - 1, batch_id - 1, first, end)
+
+
+def _slices(rows: pa.Table, file: SegmentRow, donor: Synopsis) -> pa.Table:
+    """The rows of a file that stand for slices: no blocks, and nothing that a block file holds already."""
+    if file.kind == "block":
+        return rows.filter(pc.is_in(rows[LEVEL], value_set=pa.array([0, STRAGGLER], pa.int8())))
+    if donor.running or file.batch_to > donor.node.sealed_batch:
+        return rows
+    return rows.filter(pc.greater_equal(rows[START], donor.node.sealed_time))

@@ -1,0 +1,115 @@
+"""What a stream's committed state is at one moment: an immutable picture that readers hold while ticks go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from weft.plan.layout import Held, Layout
+from weft.plan.windows import Window
+from weft.store.catalog import Reader
+from weft.store.tables import EARLIEST, NodeRow, SegmentRow
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """The stored partial rows of one node."""
+
+    node: NodeRow
+    files: tuple[SegmentRow, ...]
+
+    @property
+    def unit(self) -> int:
+        """The span of a block of level zero, fixed when the node was made so that all its blocks align."""
+        return int(self.node.definition["unit"])
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """For each level above the slices, the moment from which its blocks are there."""
+        return tuple(self.node.definition["heights"])
+
+    @property
+    def running(self) -> bool:
+        return bool(self.node.definition["running"])
+
+    @property
+    def complete_from(self) -> int:
+        return EARLIEST if self.node.complete_from is None else self.node.complete_from
+
+    @cached_property
+    def dimensions(self) -> frozenset[str]:
+        return frozenset(self.node.definition["dimensions"])
+
+    @cached_property
+    def data(self) -> tuple[SegmentRow, ...]:
+        """The files of partial rows: neither counts of late rows nor finished windows."""
+        return tuple(file for file in self.files if file.kind in ("tick", "block"))
+
+    def results(self, family: str, end: int) -> SegmentRow | None:
+        """The file in which a family's windows that end then are finished, if they were."""
+        return next(
+            (
+                file
+                for file in self.files
+                if file.kind == "result" and file.family == family and file.time_from <= end < file.time_to
+            ),
+            None,
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.data)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.bytes for file in self.files)
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """The newest committed tick of a stream and the files that were visible with it."""
+
+    stream: str
+    batch_id: int = -1
+    checkpoint: str = ""
+    watermark: int | None = None
+    max_event_time: int | None = None
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    synopses: Mapping[str, Synopsis] = field(default_factory=dict)
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+
+    @cached_property
+    def drops(self) -> tuple[tuple[frozenset[str], int], ...]:
+        """Up to which moment late rows were dropped because none of these kinds of windows could use them."""
+        return tuple((frozenset(kinds), int(end)) for kinds, end in self.totals.get("drops", ()))
+
+    def dropped_until(self, window: Window | None) -> int:
+        """Before this moment, rows may be missing that windows of this kind would have counted."""
+        return max(
+            (end for kinds, end in self.drops if window is not None and str(window) not in kinds), default=EARLIEST
+        )
+
+    def held(self, synopsis: Synopsis) -> tuple[Held, ...]:
+        """The node's files as planning sees them."""
+        return tuple(Held(self.layouts[file.layout], file.time_to) for file in synopsis.data)
+
+    def with_synopsis(self, synopsis: Synopsis) -> StreamState:
+        return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
+
+
+def load_state(stream: str, catalog: Reader) -> StreamState:
+    """The state that the catalog holds now; call it inside one read transaction."""
+    tick = catalog.tick(stream)
+    files: dict[str, list[SegmentRow]] = {}
+    for segment in catalog.segments(stream=stream):
+        files.setdefault(segment.node, []).append(segment)
+    synopses = {row.id: Synopsis(row, tuple(files.get(row.id, ()))) for row in catalog.nodes(stream)}
+    used = {segment.layout for rows in files.values() for segment in rows}
+    layouts = {row.id: Layout.from_definition(row.definition) for row in catalog.layouts() if row.id in used}
+    if tick is None:
+        return StreamState(stream, synopses=synopses, layouts=layouts)
+    return StreamState(
+        stream, tick.batch_id, tick.checkpoint, tick.watermark, tick.max_event_time, tick.totals, synopses, layouts
+    )

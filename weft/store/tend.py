@@ -1,0 +1,147 @@
+"""After a tick: closed slices become blocks, small files become large ones, and what nobody can need is deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import duckdb
+import pyarrow as pa
+
+from weft.plan.network import Network, Node
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.store.catalog import Catalog
+from weft.store.derive import merge_late
+from weft.store.files import Files
+from weft.store.seal import Change, Product, Sealer, gathered, mergeable
+from weft.store.state import StreamState, Synopsis
+from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
+
+log = logging.getLogger("weft.store")
+
+# How long a reader may hold a state: files that left the catalog are deleted only after this.
+LEASE = timedelta(minutes=1)
+MAX_LEDGERS = 8
+
+
+def write_product(files: Files, cache: TableCache, stream: str, node: str, product: Product, place: int) -> SegmentRow:
+    """Write a file; its name follows from the tick, so a tick that runs again writes the same files again."""
+    family = f"-{product.family}" if product.family else ""
+    name = f"{stream}/{node}/{product.kind}{product.rank}-{product.batch_to}-{place}{family}.parquet"
+    written = files.write_table(name, product.table)
+    cache.put(name, product.table)
+    return SegmentRow(
+        node=node,
+        layout=product.layout.id,
+        path=name,
+        kind=product.kind,
+        rank=product.rank,
+        batch_from=product.batch_from,
+        batch_to=product.batch_to,
+        time_from=product.time_from,
+        time_to=product.time_to,
+        rows=written.rows,
+        bytes=written.bytes,
+        checksum=written.checksum,
+        family=product.family,
+    )
+
+
+def tend(
+    state: StreamState,
+    network: Network,
+    reach: Mapping[str, int | None],
+    epochs: Mapping[str, tuple[int, ...]],
+    catalog: Catalog,
+    files: Files,
+    duck: Duck,
+    cache: TableCache,
+) -> StreamState:
+    """Apply every change that is due, in one transaction, and delete files whose lease is over."""
+    sealer = Sealer(duck, cache)
+    changes = []
+    for node in network.nodes:
+        change = _seal(sealer, node, state, reach.get(node.id))
+        ledgers = _merge_ledgers(node, state, epochs.get(node.id, ()), duck, cache)
+        changes += [one for one in (change, ledgers) if one is not None]
+        changes += _merge_results(node, state, reach.get(node.id), cache)
+    for change in changes:
+        state = _apply(change, state, catalog, files, cache)
+    with catalog.read() as reader:
+        garbage = reader.garbage(older_than=LEASE)
+    if garbage:
+        files.delete(garbage)
+        cache.forget(garbage)
+        with catalog.write() as writer:
+            writer.forget_garbage(garbage)
+    return state
+
+
+def _seal(sealer: Sealer, node: Node, state: StreamState, retention: int | None) -> Change | None:
+    """The change that is due; none where merging fails, as on a total too large: slices are read as they are then."""
+    try:
+        return sealer.change(node, state, retention)
+    except duckdb.Error as error:
+        log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
+        return None
+
+
+def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:
+    """One node's change: write the new files, then swap them for the old ones in the catalog."""
+    synopsis = state.synopses[change.node]
+    segments = [
+        write_product(files, cache, state.stream, change.node, product, 1000 + place)
+        for place, product in enumerate(change.added)
+    ]
+    complete_from = max(synopsis.complete_from, change.gone_to)
+    node = replace(synopsis.node, complete_from=None if complete_from == EARLIEST else complete_from)
+    if change.sealed is not None:
+        definition = {**node.definition, "heights": list(change.sealed.heights)}
+        node = replace(node, definition=definition, sealed_batch=change.sealed.batch, sealed_time=change.sealed.time)
+    layouts = {product.layout.id: product.layout for product in change.added}
+    with catalog.write() as writer:
+        for identifier in layouts.keys() - state.layouts.keys():
+            writer.put_layout(LayoutRow(id=identifier, definition=layouts[identifier].definition()))
+        writer.remove_segments([file.id for file in change.removed if file.id is not None])
+        stored = writer.add_segments(segments)
+        writer.put_node(node)
+    gone = {file.id for file in change.removed}
+    kept = tuple(file for file in synopsis.files if file.id not in gone)
+    return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*kept, *stored)))
+
+
+def _merge_ledgers(
+    node: Node, state: StreamState, epochs: tuple[int, ...], duck: Duck, cache: TableCache
+) -> Change | None:
+    """Many small counts of late rows become one."""
+    synopsis = state.synopses[node.id]
+    ledgers = tuple(file for file in synopsis.files if file.kind == "late")
+    if len(ledgers) < MAX_LEDGERS:
+        return None
+    table = merge_late(duck, node, [cache.get(file) for file in ledgers], epochs)
+    product = gathered(table, state.layouts[ledgers[-1].layout], ledgers)
+    return Change(node.id, ledgers, (product,))
+
+
+def _merge_results(node: Node, state: StreamState, retention: int | None, cache: TableCache) -> list[Change]:
+    """Finished windows of one family gather in larger files, and go when nobody can ask for them any more."""
+    synopsis = state.synopses[node.id]
+    results = [file for file in synopsis.files if file.kind == "result"]
+    oldest = None if retention is None or state.watermark is None else state.watermark - retention
+    expired = tuple(file for file in results if oldest is not None and file.time_to <= oldest)
+    families: dict[str, list[SegmentRow]] = {}
+    for file in results:
+        if file not in expired:
+            families.setdefault(file.family, []).append(file)
+    added, removed = [], list(expired)
+    for files in families.values():
+        for group in mergeable(files, retention):
+            rows = pa.concat_tables([cache.get(file) for file in group], promote_options="default")
+            added.append(gathered(rows, state.layouts[group[-1].layout], group))
+            removed += group
+    if not removed:
+        return []
+    return [Change(node.id, tuple(removed), tuple(added))]

@@ -1,0 +1,358 @@
+"""What can be said to the catalog inside one transaction: Reader asks, Writer changes as well.
+
+Keeps: rows go in and come out as the frozen classes of weft/store/tables.py, lists whole and in the order of their
+keys; what counts as a change of streams, queries or aggregates grows the revision, once a transaction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, delete, insert, select, update
+
+from weft.errors import EngineError, StateError
+from weft.store import tables
+from weft.store.tables import (
+    TABLE_OF,
+    AggregateRow,
+    CatalogRow,
+    Json,
+    LayoutRow,
+    NodeChange,
+    NodeRow,
+    QueryChange,
+    QueryRow,
+    SegmentRow,
+    StreamRow,
+    TickLogRow,
+    TickRow,
+    values,
+)
+
+TICKS_KEPT = 1000
+Clock = Callable[[], datetime]
+Row = TypeVar("Row", bound=CatalogRow)
+
+_CHUNK = 1000  # both databases bound the number of parameters of one statement
+
+
+class Reader:
+    """One moment of the catalog. Rows come in the order of their primary key; lists are whole, never lazy."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def revision(self) -> int:
+        """Changes whenever a stream, a query or an aggregate did."""
+        return int(self._connection.scalars(meta_value("revision")).one())
+
+    def streams(self) -> tuple[StreamRow, ...]:
+        return self._select(StreamRow)
+
+    def stream(self, name: str) -> StreamRow | None:
+        return _only(self._select(StreamRow, tables.streams.c.name == name))
+
+    def queries(self, *, stream: str | None = None) -> tuple[QueryRow, ...]:
+        """All queries, or those of one stream."""
+        return self._select(QueryRow, *_equals(tables.queries.c.stream, stream))
+
+    def query(self, name: str) -> QueryRow | None:
+        return _only(self._select(QueryRow, tables.queries.c.name == name))
+
+    def aggregates(self) -> tuple[AggregateRow, ...]:
+        return self._select(AggregateRow)
+
+    def nodes(self, stream: str | None = None) -> tuple[NodeRow, ...]:
+        """All nodes, or those of one stream."""
+        return self._select(NodeRow, *_equals(tables.nodes.c.stream, stream))
+
+    def layouts(self) -> tuple[LayoutRow, ...]:
+        return self._select(LayoutRow)
+
+    def segments(self, *, stream: str | None = None, nodes: Collection[str] | None = None) -> tuple[SegmentRow, ...]:
+        """All segments, or those of one stream, or of these nodes (or both); oldest first."""
+        conditions: list[ColumnElement[bool]] = []
+        if stream is not None:
+            of_stream = select(tables.nodes.c.id).where(tables.nodes.c.stream == stream)
+            conditions.append(tables.segments.c.node.in_(of_stream))
+        if nodes is None:
+            return self._select(SegmentRow, *conditions)
+        found: list[SegmentRow] = []
+        for chunk in _chunks(set(nodes)):
+            found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
+        return tuple(sorted(found, key=lambda row: row.id or 0))
+
+    def tick(self, stream: str) -> TickRow | None:
+        """The newest committed tick of the stream."""
+        return _only(self._select(TickRow, tables.ticks.c.stream == stream))
+
+    def ticks(self) -> tuple[TickRow, ...]:
+        return self._select(TickRow)
+
+    def logged_tick(self, stream: str, batch_id: int) -> TickLogRow | None:
+        """One of the last 1000 ticks of the stream's current checkpoint."""
+        log = tables.tick_log.c
+        return _only(self._select(TickLogRow, log.stream == stream, log.batch_id == batch_id))
+
+    def tick_log(self, stream: str) -> tuple[TickLogRow, ...]:
+        """The last 1000 ticks of the stream's current checkpoint, oldest first."""
+        return self._select(TickLogRow, tables.tick_log.c.stream == stream)
+
+    def garbage(self, *, older_than: timedelta = timedelta(0)) -> tuple[str, ...]:
+        """Paths that have been unreferenced for at least that long, the oldest first."""
+        since, path = tables.garbage.c.since, tables.garbage.c.path
+        found = select(path).where(since <= self._clock() - older_than).order_by(since, path)
+        return tuple(self._connection.scalars(found))
+
+    def _select(self, kind: type[Row], *conditions: ColumnElement[bool]) -> tuple[Row, ...]:
+        table = TABLE_OF[kind]
+        found = self._connection.execute(select(table).where(*conditions)).mappings()
+        rows = [kind(**row) for row in found]
+        # Sorted here and not by the database, because PostgreSQL sorts text by the locale it was made with.
+        keys = [column.name for column in table.primary_key]
+        return tuple(sorted(rows, key=lambda row: tuple(getattr(row, key) for key in keys)))
+
+
+class Writer(Reader):
+    """One write transaction: nobody else sees any of it before the `with` block ends without an error."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        super().__init__(connection, clock)
+        self._bumped = False
+
+    def bump_revision(self) -> int:
+        """The revision that this transaction makes; it grows once a transaction however often this is called."""
+        revision = self.revision()
+        if self._bumped:
+            return revision
+        self._bumped = True
+        where = tables.meta.c.key == "revision"
+        self._connection.execute(update(tables.meta).where(where).values(value=str(revision + 1)))
+        return revision + 1
+
+    def put_stream(self, row: StreamRow) -> None:
+        """Add the stream or replace its definition; `created_at` stays that of the first time."""
+        before = self.stream(row.name)
+        created_at = row.created_at or (before.created_at if before else self._clock())
+        self._put([replace(row, created_at=created_at)])
+        self.bump_revision()
+
+    def delete_stream(self, name: str) -> bool:
+        """Drop the stream with its queries, nodes, segments and ticks; False when there was none."""
+        found = self._delete(tables.streams.c.name, [name]) > 0
+        self._delete(tables.queries.c.stream, [name])
+        self.delete_nodes([node.id for node in self.nodes(name)])
+        self._delete(tables.ticks.c.stream, [name])
+        self._delete(tables.tick_log.c.stream, [name])
+        if found:
+            self.bump_revision()
+        return found
+
+    def put_query(self, row: QueryRow) -> None:
+        """Add one query; see put_queries."""
+        self.put_queries([row])
+
+    def put_queries(self, rows: Iterable[QueryRow]) -> None:
+        """Add queries under names that are free; EngineError("query-exists") comes before anything is written."""
+        now = self._clock()
+        new = [replace(row, created_at=row.created_at or now) for row in rows]
+        names = [row.name for row in new]
+        taken = self._present(tables.queries.c.name, names) or _repeated(names)
+        if taken:
+            raise EngineError(
+                "query-exists",
+                f"a query named {min(taken)!r} is already registered",
+                hint="Choose another name, or drop the registered query first.",
+            )
+        self._insert(new)
+        if new:
+            self.bump_revision()
+
+    def update_queries(self, changes: Mapping[str, QueryChange]) -> None:
+        """Change some columns of many queries, by name; a query that was dropped meanwhile is passed over."""
+        self._update(tables.queries.c.name, changes)
+        if changes:
+            self.bump_revision()
+
+    def delete_query(self, name: str) -> bool:
+        """Drop the query; False when there was none."""
+        return self.delete_queries([name]) > 0
+
+    def delete_queries(self, names: Iterable[str]) -> int:
+        """Drop the queries; how many of them there were."""
+        found = self._delete(tables.queries.c.name, names)
+        if found:
+            self.bump_revision()
+        return found
+
+    def put_aggregate(self, row: AggregateRow) -> None:
+        """Add the aggregate or replace it."""
+        self._put([row])
+        self.bump_revision()
+
+    def delete_aggregate(self, name: str) -> bool:
+        """Drop the aggregate; False when there was none."""
+        found = self._delete(tables.aggregates.c.name, [name]) > 0
+        if found:
+            self.bump_revision()
+        return found
+
+    def put_node(self, row: NodeRow) -> None:
+        """Add the node or replace it."""
+        self._put([row])
+
+    def put_nodes(self, rows: Iterable[NodeRow]) -> None:
+        """Add nodes or replace them; their segments stay."""
+        self._put(rows)
+
+    def update_nodes(self, changes: Mapping[str, NodeChange]) -> None:
+        """Change some columns of many nodes, by id."""
+        self._update(tables.nodes.c.id, changes)
+
+    def delete_nodes(self, ids: Collection[str]) -> None:
+        """Drop the nodes; the files of their segments become garbage."""
+        self.remove_segments([row.id for row in self.segments(nodes=ids) if row.id is not None])
+        self._delete(tables.nodes.c.id, ids)
+
+    def put_layout(self, row: LayoutRow) -> None:
+        """Add the layout or replace it."""
+        self._put([row])
+
+    def delete_layouts(self, ids: Iterable[str]) -> None:
+        self._delete(tables.layouts.c.id, ids)
+
+    def add_segments(self, rows: Iterable[SegmentRow]) -> tuple[SegmentRow, ...]:
+        """Make files visible: the rows as stored, with their ids, in the order given.
+
+        A path that is named here is no garbage any more: a tick that runs again after a crash writes its own files
+        again, and whoever cleans up may have listed them as orphans in between.
+        """
+        new = list(rows)
+        if not new:
+            return ()
+        parameters = [{name: value for name, value in values(row).items() if name != "id"} for row in new]
+        statement = insert(tables.segments).returning(tables.segments.c.id, sort_by_parameter_order=True)
+        ids = self._connection.scalars(statement, parameters).all()
+        self.forget_garbage([row.path for row in new])
+        return tuple(replace(row, id=id) for row, id in zip(new, ids, strict=True))
+
+    def remove_segments(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Take segments out of sight; their paths, which are garbage from now on.
+
+        All of them must still be there: a merge that lost one of its inputs to somebody else must not be published.
+        """
+        wanted = set(ids)
+        found: list[str] = []
+        for chunk in _chunks(wanted):
+            found += self._connection.scalars(select(tables.segments.c.path).where(tables.segments.c.id.in_(chunk)))
+        if len(found) != len(wanted):
+            raise StateError(
+                "segments-changed",
+                f"{len(wanted) - len(found)} of {len(wanted)} segments were removed by somebody else",
+                hint="Only one engine may run on a stream: stop the other one, then restart this one.",
+            )
+        self._delete(tables.segments.c.id, wanted)
+        self.add_garbage(found)
+        return tuple(sorted(found))
+
+    def add_garbage(self, paths: Iterable[str]) -> None:
+        """Mark files for deletion as of now; a path that is already marked keeps its older moment."""
+        given = set(paths)
+        new = sorted(given - self._present(tables.garbage.c.path, given))
+        if new:
+            now = self._clock()
+            self._connection.execute(insert(tables.garbage), [{"path": path, "since": now} for path in new])
+
+    def forget_garbage(self, paths: Iterable[str]) -> None:
+        """Drop paths from the deletion list, because their files are gone."""
+        self._delete(tables.garbage.c.path, paths)
+
+    def put_tick(self, row: TickRow, *, detail: Json | None = None) -> None:
+        """Make this the newest tick of its stream and log it with its detail; the log keeps the last 1000.
+
+        A tick of the same checkpoint must be newer than the stored one: two engines that both ran the batch would
+        count its rows twice. A tick of another checkpoint starts the log anew, because batch ids start anew.
+        """
+        before = self.tick(row.stream)
+        log = tables.tick_log
+        if before is not None and before.checkpoint != row.checkpoint:
+            self._delete(log.c.stream, [row.stream])
+        elif before is not None and before.batch_id >= row.batch_id:
+            raise StateError(
+                "tick-not-newer",
+                f"batch {row.batch_id} of stream {row.stream!r} cannot follow batch {before.batch_id}",
+                hint="Only one engine may run on a stream: stop the other one, then restart this one.",
+            )
+        self._put([row])
+        entry = TickLogRow(
+            stream=row.stream,
+            batch_id=row.batch_id,
+            digest=row.offsets_digest,
+            watermark=row.watermark,
+            detail=detail or {},
+        )
+        self._insert([entry])
+        too_old = log.c.batch_id <= row.batch_id - TICKS_KEPT
+        self._connection.execute(delete(log).where(log.c.stream == row.stream, too_old))
+
+    def _insert(self, rows: Sequence[CatalogRow]) -> None:
+        if rows:
+            self._connection.execute(insert(TABLE_OF[type(rows[0])]), [values(row) for row in rows])
+
+    def _put(self, rows: Iterable[CatalogRow]) -> None:
+        """Insert or replace rows of one kind whose primary key is one column."""
+        new = list(rows)
+        if new:
+            (key,) = TABLE_OF[type(new[0])].primary_key
+            self._delete(key, [getattr(row, key.name) for row in new])
+            self._insert(new)
+
+    def _update(self, key: Column[Any], changes: Mapping[str, QueryChange] | Mapping[str, NodeChange]) -> None:
+        """One statement for each set of columns that change together."""
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+        for name, change in changes.items():
+            if change:
+                alike[tuple(sorted(change))].append({"_key": name, **change})
+        for columns, parameters in alike.items():
+            statement = update(key.table).where(key == bindparam("_key"))
+            self._connection.execute(statement.values({column: bindparam(column) for column in columns}), parameters)
+
+    def _delete(self, column: Column[Any], wanted: Iterable[Any]) -> int:
+        table = column.table
+        assert isinstance(table, Table)
+        chunks = _chunks(set(wanted))
+        return sum(self._connection.execute(delete(table).where(column.in_(chunk))).rowcount for chunk in chunks)
+
+    def _present(self, column: Column[Any], wanted: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        for chunk in _chunks(set(wanted)):
+            found |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
+        return found
+
+
+def meta_value(key: str) -> Any:
+    return select(tables.meta.c.value).where(tables.meta.c.key == key)
+
+
+def _equals(column: Column[Any], value: str | None) -> tuple[ColumnElement[bool], ...]:
+    return () if value is None else (column == value,)
+
+
+def _only(rows: tuple[Row, ...]) -> Row | None:
+    return rows[0] if rows else None
+
+
+def _repeated(names: Sequence[str]) -> set[str]:
+    seen: set[str] = set()
+    return {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+
+
+def _chunks(wanted: Collection[Any]) -> Iterator[list[Any]]:
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), _CHUNK):
+        yield ordered[start : start + _CHUNK]
