@@ -1,0 +1,214 @@
+"""Reading results: from the files of a committed state to an Arrow table, without Spark.
+
+A window that was finished ahead is looked up. Any other is merged from the blocks that cover it; several windows at
+once are made in one pass over slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.errors import EngineError
+from weft.plan.needs import Needs
+from weft.plan.route import Route, Stocked, route
+from weft.plan.windows import micros
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.read.merge import quoted
+from weft.read.source import END, Source, exploded, slice_rows, union, window_rows
+from weft.read.types import arrow_type
+from weft.read.view import View
+from weft.sql.types import TIMESTAMP
+from weft.store.rows import START, row_schema
+from weft.store.state import StreamState, Synopsis
+from weft.store.tables import SegmentRow
+
+# Past this many windows over one row, covering each window by blocks is less work than one pass over slices.
+MAX_OVERLAP = 64
+MAX_INDEXES = 256
+# After every moment: the query holds no window yet.
+NEVER = 2**63 - 1
+
+FAILURES = {"weft:division-by-zero": "division by zero", "weft:overflow": "arithmetic overflow"}
+
+
+def stock_of(state: StreamState) -> list[Stocked]:
+    """The stored nodes as routing sees them."""
+    return [
+        Stocked(synopsis.node.id, synopsis.running, synopsis.dimensions, synopsis.complete_from, state.held(synopsis))
+        for synopsis in state.synopses.values()
+    ]
+
+
+class Reader:
+    """Reads queries' results from committed states; safe to call from several threads."""
+
+    def __init__(self, duck: Duck, cache: TableCache) -> None:
+        self._duck = duck
+        self._cache = cache
+        self._indexes: dict[str, Mapping[tuple[str, int], tuple[int, int]]] = {}
+
+    def windows(
+        self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], ends: Sequence[int]
+    ) -> pa.Table:
+        """The rows of the windows with these ends, oldest window first."""
+        assert needs.window is not None
+        schema = result_schema(needs)
+        if not ends:
+            return schema.empty_table()
+        length, slide = micros(needs.window.range), micros(needs.window.slide)
+        if len(ends) > 1 and length // slide <= MAX_OVERLAP:
+            return self._run(
+                view,
+                schema,
+                [
+                    self._many(state.synopses[one.node], needs, part, columns, ends, length, slide)
+                    for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
+                ],
+            )
+        tables = [
+            self._run(
+                view,
+                schema,
+                [
+                    window_rows(
+                        self._cache,
+                        state.synopses[one.node],
+                        columns,
+                        part_schema(needs, part),
+                        end - length,
+                        end,
+                        str(part),
+                    )
+                    for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
+                ],
+            )
+            for end in ends
+        ]
+        return pa.concat_tables(tables)
+
+    def finished(
+        self, needs: Needs, view: View, files: Sequence[SegmentRow], requests: Sequence[str], end: int
+    ) -> pa.Table:
+        """A window that was finished ahead: each part from the file and the line that it is stored under."""
+        sources = []
+        for part, (file, request, columns) in enumerate(zip(files, requests, view.columns, strict=True)):
+            offset, length = self._runs(file).get((request, end), (0, 0))
+            rows = self._cache.get(file).slice(offset, length).select([END, *columns])
+            sources.append(Source(f"SELECT * FROM weft_finished{part}", {f"weft_finished{part}": rows}))
+        return self._run(view, result_schema(needs), sources)
+
+    def _runs(self, file: SegmentRow) -> Mapping[tuple[str, int], tuple[int, int]]:
+        """Where in a file of finished windows each line's each window stands; made once a file."""
+        known = self._indexes.get(file.path)
+        if known is None:
+            known = self._indexes[file.path] = runs(self._cache.get(file))
+            while len(self._indexes) > MAX_INDEXES:
+                self._indexes.pop(next(iter(self._indexes)), None)
+        return known
+
+    def _many(
+        self,
+        synopsis: Synopsis,
+        needs: Needs,
+        part: int,
+        columns: Sequence[str],
+        ends: Sequence[int],
+        length: int,
+        slide: int,
+    ) -> Source:
+        """The rows of several neighbouring windows, in one pass over slices."""
+        rows = slice_rows(
+            self._cache, synopsis, columns, part_schema(needs, part), ends[0] - length, ends[-1], str(part)
+        )
+        kept = [quoted(column) for column in columns]
+        sql = exploded(rows, kept, first=str(ends[0]), last=str(ends[-1]), length=str(length), slide=str(slide))
+        return Source(sql, rows.tables)
+
+    def running(
+        self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], *, since: int | None = None
+    ) -> pa.Table:
+        """The totals of a query without a window; with `since`, only groups that changed in a later tick."""
+        schema = result_schema(needs, changes=since is not None)
+        sources = []
+        for part, (one, columns) in enumerate(zip(found, view.columns, strict=True)):
+            files = [file for file in _data(state, one) if file.time_to > one.complete_from]
+            tables = [self._cache.get(file) for file in files]
+            sources.append(
+                union(
+                    str(part),
+                    (START, *columns),
+                    part_schema(needs, part),
+                    [("all", tables, f"{START} >= {one.complete_from}")],
+                )
+            )
+        table = self._run(view, schema, sources)
+        return table if since is None else table.filter(pc.greater(table.column(0), since))
+
+    def _run(self, view: View, schema: pa.Schema, sources: Sequence[Source]) -> pa.Table:
+        sql = view.sql
+        tables: dict[str, pa.Table] = {}
+        for part, source in enumerate(sources):
+            sql = sql.replace(f"{{part{part}}}", f"({source.sql})")
+            tables |= source.tables
+        try:
+            table = self._duck.run(sql, tables)
+        except duckdb.Error as error:
+            raise _explain(error) from error
+        return table.rename_columns(schema.names).cast(schema)
+
+
+def _data(state: StreamState, route: Route) -> tuple[SegmentRow, ...]:
+    return state.synopses[route.node].data if route.node in state.synopses else ()
+
+
+def runs(table: pa.Table) -> dict[tuple[str, int], tuple[int, int]]:
+    """The place and length of every run of rows with one request and one window end."""
+    if not table.num_rows:
+        return {}
+    requests = table["request"].combine_chunks().dictionary_encode()
+    codes, ends = requests.indices.to_numpy(), table[END].to_numpy()
+    changes = np.flatnonzero((codes[1:] != codes[:-1]) | (ends[1:] != ends[:-1])) + 1
+    bounds = [0, *changes.tolist(), table.num_rows]
+    names = requests.dictionary.to_pylist()
+    return {
+        (names[codes[begin]], int(ends[begin])): (begin, until - begin)
+        for begin, until in zip(bounds, bounds[1:], strict=False)
+    }
+
+
+def part_schema(needs: Needs, part: int) -> pa.Schema:
+    """The columns that a part's rows have wherever they are stored."""
+    one = needs.parts[part]
+    statistics = {need for each in one.statistics for need in (each, *each.needs)}
+    return row_schema(tuple(one.dimensions), tuple(statistics))
+
+
+def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
+    """The columns of a result: the window first, then the select list under its own names."""
+    moment = arrow_type(TIMESTAMP)
+    lead = [("window_start", moment), ("window_end", moment)] if needs.window is not None else []
+    lead = [("tick", pa.int64())] if changes else lead
+    return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
+
+
+def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
+    """Where every part of the query is read; a part that nothing is stored for is read from nothing."""
+    stock = stock_of(state)
+    return tuple(route(needs, part, stock) or Route(part.node, NEVER) for part in needs.parts)
+
+
+def _explain(error: duckdb.Error) -> EngineError:
+    """What went wrong in a result expression, in the query's terms."""
+    message = str(error).splitlines()[0]
+    reason = next((words for mark, words in FAILURES.items() if mark in message), message)
+    return EngineError(
+        "result-failed",
+        f"the result cannot be computed: {reason}",
+        hint="Spark would fail on these rows too. Guard the expression, for example with nullif(x, 0).",
+    )

@@ -1,0 +1,167 @@
+"""A query's result as one SQL over partial rows: filter, merge, finish, having, order, limit.
+
+The SQL is made once a query. What changes from read to read are the tables it runs over and which windows it is asked
+for; both come in from weft/read/source.py as the source of every part, a SELECT with a `window_end` column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from weft.aggregates.catalog import Holistic, Plain
+from weft.aggregates.statistics import ROWS
+from weft.plan.needs import Measure, Needs, Part
+from weft.plan.windows import micros
+from weft.read.merge import merge_sql, quoted
+from weft.read.render import duck_sql
+from weft.read.source import END
+from weft.read.types import duck_type
+from weft.sql.expressions import Slot, walk
+
+
+@dataclass(frozen=True)
+class View:
+    """The SQL of a query with places `{part0}`, `{part1}`.. for the sources of its parts, and the columns they need."""
+
+    sql: str
+    columns: tuple[tuple[str, ...], ...]
+
+
+def build_view(needs: Needs, *, changes: bool = False) -> View:
+    """The view of a query. With `changes`, each row of a running query leads with the last tick that changed it."""
+    keys = _keys(needs)
+    parts = [_part(needs, index, part, changes=changes) for index, part in enumerate(needs.parts)]
+    tables = ", ".join(f"part{index} AS ({sql})" for index, sql in enumerate(parts))
+    joined = "part0"
+    for index in range(1, len(parts)):
+        same = " AND ".join(f"part0.{quoted(key)} IS NOT DISTINCT FROM part{index}.{quoted(key)}" for key in keys)
+        joined += f" JOIN part{index} ON {same or 'true'}"
+    wanted = [
+        *(f"part0.{quoted(key)}" for key in keys),
+        *(["part0.tick"] if changes else []),
+        *(f"part{one.part}.{quoted(one.slot)}" for one in needs.measures),
+    ]
+    rows = f"SELECT {', '.join(wanted) or '1'} FROM {joined}"
+    columns = tuple(tuple(sorted(_columns(needs, part))) for part in needs.parts)
+    return View(f"WITH {tables}, finished AS ({rows}) {_final(needs, keys, changes=changes)}", columns)
+
+
+def _keys(needs: Needs) -> list[str]:
+    """The columns that name a row of the result."""
+    window = [END] if needs.window is not None else []
+    return [*window, *(one.name for one in (*needs.groups, *needs.carried))]
+
+
+def _columns(needs: Needs, part: Part) -> set[str]:
+    """The stored columns that a part reads."""
+    residue = (
+        {node.name for node in walk(needs.residue) if isinstance(node, Slot)} if needs.residue is not None else set()
+    )
+    value = {part.value.name} if part.value is not None else set()
+    statistics = {name for one in part.statistics for name in (one.name, *(other.name for other in one.needs))}
+    return statistics | value | residue | {one.name for one in (*needs.groups, *needs.carried)}
+
+
+def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
+    """One row for every window and group, with the part's measures."""
+    keys = _keys(needs)
+    named = [(quoted(key), key) for key in keys]
+    source = f"{{part{index}}}"
+    if needs.residue is not None:
+        slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+        source = f"(SELECT * FROM {source} WHERE {duck_sql(needs.residue, slots)})"
+    measures = [one for one in needs.measures if one.part == index]
+    if part.value is not None:
+        return _counted(source, keys, part, measures, changes=changes)
+    merged = merge_sql(source, named, part.statistics, [("max(start)", "tick")] if changes else [])
+    slots = {}
+    for one in part.statistics:
+        slots[one.name] = quoted(one.name)
+        slots[f"{one.name}.v"] = f"{quoted(one.name)}.v"
+    finished = []
+    for measure in measures:
+        assert isinstance(measure.made_of, Plain)
+        finished.append(f"{duck_sql(measure.made_of.result, slots)} AS {quoted(measure.slot)}")
+    columns = [*(quoted(key) for key in keys), *(["tick"] if changes else []), *finished]
+    return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({merged})"
+
+
+def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Measure], *, changes: bool) -> str:
+    """Measures read from value counts: merged by value first, then in the order of the values."""
+    assert part.value is not None
+    value, count = "counted_value", "counted_rows"
+    names = [quoted(key) for key in keys]
+    tick = ["max(start) AS tick"] if changes else []
+    by = ", ".join([*names, quoted(part.value.name)])
+    counts = (
+        f"SELECT {', '.join([*names, *tick, f'{quoted(part.value.name)} AS {value}'])}, "
+        f"CAST(sum({quoted(ROWS.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
+    )
+    partition = f"PARTITION BY {', '.join(names)} " if names else ""
+    present = f"FILTER (WHERE {value} IS NOT NULL)"
+    running = (
+        f"SELECT *, sum({count}) {present} OVER ({partition}ORDER BY {value} NULLS FIRST "
+        f"RANGE UNBOUNDED PRECEDING) AS up_to, sum({count}) {present} OVER ({partition}) AS total FROM ({counts})"
+    )
+    finished = [
+        f"{_read_counts(one.made_of, value, count)} AS {quoted(one.slot)}"
+        for one in measures
+        if isinstance(one.made_of, Holistic)
+    ]
+    ticks = ["max(tick) AS tick"] if changes else []
+    grouped = f" GROUP BY {', '.join(names)}" if names else ""
+    return f"SELECT {', '.join([*names, *ticks, *finished])} FROM ({running}){grouped}"
+
+
+def _read_counts(made_of: Holistic, value: str, count: str) -> str:
+    """A holistic measure over (value, count, counts up to the value, total), one group at a time."""
+    present = f"{value} IS NOT NULL"
+    if made_of.kind == "distinct":
+        return f"count({value})"
+    if made_of.kind == "mode":
+        return f"first({value} ORDER BY {count} DESC, {value}) FILTER (WHERE {present})"
+    # Spark's exact percentile: between the two values around position p * (n - 1), counting from zero.
+    share = f"CAST({made_of.fraction!r} AS DOUBLE)"
+    at, place = f"({share} * (total - 1))", f"({share} * (max(total) - 1))"
+    low = f"CAST(min({value}) FILTER (WHERE {present} AND up_to > floor({at})) AS DOUBLE)"
+    high = f"CAST(min({value}) FILTER (WHERE {present} AND up_to > ceil({at})) AS DOUBLE)"
+    # In exactly these steps: between -Infinity and a number there is NaN, between two infinities that infinity.
+    return f"CASE WHEN {low} = {high} THEN {low} ELSE {low} + ({place} - floor({place})) * ({high} - {low}) END"
+
+
+def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
+    """The select list over finished rows, with HAVING, and ORDER BY and LIMIT within each window."""
+    slots = {name: quoted(name) for name in [*keys, *(one.slot for one in needs.measures)]}
+    columns = [
+        # Under a name of ours: the reader gives it the user's, which may be anything, even {part0}.
+        f"CAST({duck_sql(item.expression, slots)} AS {duck_type(item.expression.type)}) AS column{place}"
+        for place, item in enumerate(needs.select)
+    ]
+    lead, source = [], "finished"
+    if needs.window is not None:
+        length = micros(needs.window.range)
+        source = (
+            f"(SELECT * EXCLUDE ({END}), make_timestamptz({END} - {length}) AS window_start, "
+            f"make_timestamptz({END}) AS window_end FROM finished)"
+        )
+        lead = ["window_start", "window_end"]
+        slots |= {"window_start": "window_start", "window_end": "window_end"}
+    if changes:
+        lead = ["tick"]
+    having = f" WHERE {duck_sql(needs.having, slots)}" if needs.having is not None else ""
+    order = [
+        f"{duck_sql(key.expression, slots)} {'ASC' if key.ascending else 'DESC'} "
+        f"NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+        for key in needs.order
+    ]
+    # Ties must not depend on what else is registered: they go by the keys.
+    ties = [f"{quoted(key)} ASC NULLS FIRST" for key in keys if key != END]
+    within = ["window_end", *order, *ties] if needs.window is not None else [*order, *ties]
+    limit = ""
+    if needs.limit is not None:
+        partition = "PARTITION BY window_end " if needs.window is not None else ""
+        by = f"ORDER BY {', '.join([*order, *ties])}" if order or ties else ""
+        limit = f" QUALIFY row_number() OVER ({partition}{by}) <= {needs.limit}"
+    ordered = f" ORDER BY {', '.join(within)}" if within else ""
+    return f"SELECT {', '.join([*lead, *columns])} FROM {source}{having}{limit}{ordered}"

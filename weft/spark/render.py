@@ -1,0 +1,130 @@
+"""A canonical expression as Spark SQL: the only text of a user's making that Spark ever sees, and all of it is ours.
+
+Keeps: the type that Spark gives the text is the type of the expression, whatever the session's settings for literals
+and time zones are; names and strings cannot end early, open a comment or reach a variable.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from weft.plan.windows import micros
+from weft.read.types import spark_type
+from weft.sql.expressions import INFIX, Call, Case, Cast, Column, Expression, Literal, Slot
+from weft.sql.types import DataType
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SUFFIXES = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
+
+
+def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) -> str:
+    """The expression as Spark SQL; `slots` holds the SQL of each slot, one that is missing stands for its own name.
+
+    >>> from weft.sql.types import BIGINT, BOOLEAN
+    >>> spark_sql(Call("<", (Literal(5, BIGINT), Column("a b", BIGINT)), BOOLEAN))
+    '(5L < `a b`)'
+    """
+    slots = slots or {}
+
+    def render(node: Expression) -> str:
+        match node:
+            case Column(name):
+                return identifier(name)
+            case Slot(name):
+                return slots.get(name, identifier(name))
+            case Literal():
+                return _literal(node)
+            case Cast(operand, kind):
+                return f"CAST({render(operand)} AS {spark_type(kind)})"
+            case Case(branches, otherwise):
+                whens = " ".join(f"WHEN {render(test)} THEN {render(value)}" for test, value in branches)
+                return f"CASE {whens} ELSE {render(otherwise)} END"
+            case Call():
+                return _call(node, [render(argument) for argument in node.arguments])
+            case _:
+                raise TypeError(f"{type(node).__name__} is not a part of a row expression")
+    return render(expression)
+
+
+def identifier(name: str) -> str:
+    """A name between backquotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string(value: str) -> str:
+    r"""A string literal that reads back as the value, whatever it holds.
+
+    Letters, digits and spaces stand for themselves, and so does every other character that no reader of the text takes
+    for something else: quotes and backslashes; `$` and braces, which variables and templates use; control characters.
+
+    >>> print(string("it's\n{5} \\ ${x}"))
+    'it\u0027s\u000A\u007B5\u007D \u005C \u0024\u007Bx\u007D'
+    """
+    value.encode()  # a lone surrogate is no text: better refused here than replaced by a question mark there
+    return "'" + "".join(_character(one) for one in value) + "'"
+
+
+def _character(one: str) -> str:
+    if one in "'\"\\${}" or not one.isprintable():
+        return f"\\u{ord(one):04X}" if ord(one) <= 0xFFFF else f"\\U{ord(one):08X}"
+    return one
+
+
+def _literal(literal: Literal) -> str:
+    value, kind = literal.value, literal.type
+    match value:
+        case None:
+            return "NULL" if kind.name == "void" else f"CAST(NULL AS {spark_type(kind)})"
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return f"timestamp_micros({_number(micros(value - _EPOCH), 'L')})"
+        case date():
+            return f"DATE'{value.isoformat()}'"
+        case str():
+            return string(value)
+        case Decimal():
+            return f"CAST({_number(f'{value:f}', 'BD')} AS {spark_type(kind)})"
+        case float():
+            return _floating(value, kind)
+        case int():
+            return _number(value, _SUFFIXES[kind.name])
+
+
+def _number(value: int | str, suffix: str) -> str:
+    """Digits and suffix; in parentheses where negative, since `a - -1` without them opens a comment at `--`."""
+    text = f"{value}{suffix}"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _floating(value: float, kind: DataType) -> str:
+    if math.isfinite(value):
+        text = _number(repr(value), "D")
+        return text if kind.name == "double" else f"CAST({text} AS FLOAT)"
+    name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return f"CAST('{name}' AS {spark_type(kind)})"
+
+
+def _call(call: Call, arguments: Sequence[str]) -> str:
+    if call.function in _FORMS:
+        return _FORMS[call.function](call, arguments)
+    if call.function in INFIX:
+        return "(" + f" {call.function} ".join(arguments) + ")"
+    return f"{call.function}({', '.join(arguments)})"
+
+
+# What is not written as name(arguments).
+_FORMS: dict[str, Callable[[Call, Sequence[str]], str]] = {
+    "not": lambda _, given: f"(NOT {given[0]})",
+    "is_null": lambda _, given: f"({given[0]} IS NULL)",
+    "in": lambda _, given: f"({given[0]} IN ({', '.join(given[1:])}))",
+    "&": lambda _, given: f"({given[0]} & {given[1]})",
+    "|": lambda _, given: f"({given[0]} | {given[1]})",
+    "^": lambda _, given: f"({given[0]} ^ {given[1]})",
+    "~": lambda _, given: f"(~ {given[0]})",
+    "negate": lambda _, given: f"(- {given[0]})",
+    "try_cast": lambda call, given: f"try_cast({given[0]} AS {spark_type(call.type)})",
+}
