@@ -1,0 +1,274 @@
+"""The one object users hold: streams and queries in, results out, Spark in between."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import EngineError
+from weft.handle import ContinuousQuery
+from weft.plan.explain import explain_network
+from weft.plan.network import Network
+from weft.planning import Plan
+from weft.read.cache import RESULT_BYTES, Recent, TableCache
+from weft.read.duck import Duck
+from weft.read.reader import Reader
+from weft.registry import DEFAULT_KEEP, Registry
+from weft.spark.runner import Runner
+from weft.spark.session import is_running, local_session
+from weft.store.catalog import Catalog, sqlite_url
+from weft.store.files import open_files
+from weft.store.state import StreamState
+from weft.streams import define_stream
+from weft.tick import Ticker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Engine:
+    """Runs continuous queries over streams, with all state in one folder.
+
+    Opening an existing folder brings back its streams and queries. Spark starts with the first call that needs it, so
+    results can be read before, or without it. Every method may be called from several threads.
+    """
+
+    def __init__(
+        self,
+        state: str | os.PathLike[str],
+        *,
+        spark: SparkSession | None = None,
+        catalog: str | None = None,
+        spark_settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._root = os.fspath(state).rstrip("/")
+        self._local = "://" not in self._root and not self._root.startswith("file:")
+        if not self._local and catalog is None:
+            raise EngineError(
+                "catalog-missing",
+                f"{self._root} is not a local folder, so the catalog cannot be a file there",
+                hint='Name a database, for example catalog="postgresql+psycopg://user@host/weft".',
+            )
+        if self._local:
+            Path(self._root).mkdir(parents=True, exist_ok=True)
+            self._root = str(Path(self._root).absolute())
+        self._session, self._owned = spark, False
+        self._settings = dict(spark_settings or {})
+        self._lock = threading.RLock()
+        self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"))
+        self.files = open_files(f"{self._root}/segments", lambda: self.spark)
+        # Readers get a thread each; ticks, of which there is one at a time, get all cores.
+        self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
+        self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
+        self.results = Recent(RESULT_BYTES)
+        self._tickers: dict[str, Ticker] = {}
+        self._runners: dict[str, Runner] = {}
+        self._dataframes: dict[str, DataFrame] = {}
+        self._closed = False
+        # A script that just ends must not leave a stream, a JVM or an open database behind.
+        atexit.register(_close, weakref.ref(self))
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session; a local one is started when none was given."""
+        with self._lock:
+            if self._session is None:
+                # Workers must be the same Python as the driver, whatever `python3` is on the path.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+                scratch = Path(self._root) if self._local else Path(tempfile.mkdtemp(prefix="weft-"))
+                # A session that somebody else started is not ours to end.
+                self._owned = not is_running()
+                self._session = local_session(scratch / "spark", self._settings)
+            return self._session
+
+    def add_stream(
+        self,
+        name: str,
+        *,
+        source: str | None = None,
+        path: str | os.PathLike[str] | None = None,
+        schema: str | None = None,
+        dataframe: DataFrame | None = None,
+        event_time: str,
+        watermark: str = "0 seconds",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add a stream; again with the same definition does nothing."""
+        stream = define_stream(
+            name,
+            source=source,
+            path=_absolute(path),
+            schema=schema,
+            dataframe=dataframe,
+            event_time=event_time,
+            watermark=watermark,
+            options=options,
+        )
+        with self._lock:
+            self.registry.add_stream(stream)
+            if dataframe is not None:
+                self._dataframes[name] = dataframe
+
+    def create_aggregate(
+        self,
+        name: str,
+        *,
+        parameters: str = "x double",
+        statistics: Mapping[str, str],
+        merge: Mapping[str, str],
+        result: str,
+    ) -> None:
+        """Define an aggregate in SQL: statistics over its parameters, how each merges, and the result over them."""
+        self.registry.create_aggregate(
+            name, {"parameters": parameters, "statistics": dict(statistics), "merge": dict(merge), "result": result}
+        )
+
+    def register(self, sql: str, *, name: str, keep: str = DEFAULT_KEEP, eager: bool = False) -> ContinuousQuery:
+        """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
+
+        `keep` is how long closed windows stay readable, in event time, or 'forever'. With `eager` windows are finished
+        and stored in the tick that closes them; without, when somebody asks.
+        """
+        self.registry.register({name: sql}, keep, eager=eager)
+        return ContinuousQuery(self, name)
+
+    def register_all(
+        self, queries: Mapping[str, str], *, keep: str = DEFAULT_KEEP, eager: bool = False
+    ) -> list[ContinuousQuery]:
+        """Register many queries by name, all or none of them."""
+        self.registry.register(queries, keep, eager=eager)
+        return [ContinuousQuery(self, name) for name in queries]
+
+    def query(self, name: str) -> ContinuousQuery:
+        """The handle of a registered query."""
+        return ContinuousQuery(self, self.registry.query(name).name)
+
+    def queries(self) -> list[ContinuousQuery]:
+        """The handles of all registered queries, by name."""
+        self.registry.refresh()
+        return [ContinuousQuery(self, name) for name in sorted(self.registry.queries())]
+
+    def run_available(self) -> None:
+        """Process all that has arrived in every stream, then return."""
+        runners = [self._runner(name) for name in sorted(self.registry.streams())]
+        for runner in runners:
+            runner.start(availableNow=True)
+        for runner in runners:
+            runner.wait()
+
+    def start(self, *, trigger: str = "0 seconds") -> None:
+        """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
+        for name in sorted(self.registry.streams()):
+            self._runner(name).start(processingTime=trigger)
+
+    def stop(self) -> None:
+        """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
+        for runner in list(self._runners.values()):
+            runner.stop()
+
+    def close(self) -> None:
+        """Stop, and end the Spark session if this engine started it; again does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.stop()
+        finally:
+            with self._lock:
+                if self._session is not None and self._owned:
+                    self._session.stop()
+                    self._session = None
+                self.duck.close()
+                self._worker.close()
+                self.catalog.close()
+
+    def explain(self) -> str:
+        """The networks of all streams as text."""
+        return "\n".join(explain_network(self.network(name)) for name in sorted(self.registry.streams()))
+
+    def metrics(self) -> dict[str, Any]:
+        """The engine in numbers, by stream."""
+        return {
+            "queries": len(self.registry.queries()),
+            "streams": {name: self._stream_metrics(name) for name in sorted(self.registry.streams())},
+        }
+
+    def network(self, stream: str) -> Network:
+        """The network that the stream's queries ask for."""
+        return self.plan(stream).network
+
+    def plan(self, stream: str) -> Plan:
+        """Everything that is decided for the queries registered now."""
+        return self._ticker(stream).plan()
+
+    def state_of(self, stream: str) -> StreamState:
+        """The newest committed state of a stream, as far as this process may know without asking when it runs it."""
+        ticker = self._ticker(stream)
+        runner = self._runners.get(stream)
+        return ticker.state if runner is not None and runner.active else ticker.reload()
+
+    def _stream_metrics(self, name: str) -> dict[str, Any]:
+        ticker, state = self._ticker(name), self.state_of(name)
+        return {
+            "rows": state.totals.get("rows", 0),
+            "late_rows": state.totals.get("late", 0),
+            "rows_without_time": state.totals.get("timeless", 0),
+            "ticks": state.totals.get("ticks", 0),
+            "batch_id": state.batch_id,
+            "watermark": state.watermark,
+            "max_event_time": state.max_event_time,
+            "queries": len(self.registry.queries(name)),
+            "nodes": len(state.synopses),
+            "state_rows": sum(one.rows for one in state.synopses.values()),
+            "state_bytes": sum(one.bytes for one in state.synopses.values()),
+            "state_files": sum(len(one.files) for one in state.synopses.values()),
+            "last_tick": dict(ticker.last),
+        }
+
+    def _ticker(self, name: str) -> Ticker:
+        with self._lock:
+            if name not in self._tickers:
+                self._tickers[name] = Ticker(
+                    self.registry.stream(name), self.registry, self.catalog, self.files, self._worker, self.cache
+                )
+            return self._tickers[name]
+
+    def _runner(self, name: str) -> Runner:
+        with self._lock:
+            if name not in self._runners or not self._runners[name].active:
+                self._runners[name] = Runner(
+                    self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
+                )
+            return self._runners[name]
+
+
+def _close(engine: weakref.ref[Engine]) -> None:
+    still_there = engine()
+    if still_there is not None:
+        with suppress(Exception):
+            still_there.close()
+
+
+def _absolute(path: str | os.PathLike[str] | None) -> str | None:
+    """A local path as it is from anywhere; an address with a scheme stays."""
+    if path is None:
+        return None
+    text = os.fspath(path)
+    return text if "://" in text or text.startswith("file:") else os.path.abspath(text)

@@ -1,0 +1,261 @@
+"""The handle of a registered query: results whenever somebody asks, whether the stream runs or rests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from weft.aggregates.statistics import ROWS
+from weft.errors import EngineError
+from weft.plan.explain import explain_query
+from weft.plan.route import Route
+from weft.plan.windows import MICROSECOND, micros
+from weft.read.merge import quoted
+from weft.read.reader import NEVER, read_routes, result_schema
+from weft.read.render import duck_sql
+from weft.registry import FAILED
+from weft.sql.expressions import Slot, walk
+from weft.store.state import StreamState
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as PandasFrame
+    from pyspark.sql import DataFrame as SparkFrame
+
+    from weft.engine import Engine
+    from weft.registry import Registered
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Moment = datetime | str
+
+
+class ContinuousQuery:
+    """A registered query. Every read is the exact answer for some prefix of the stream: the ticks committed so far."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"ContinuousQuery({self.name!r})"
+
+    @property
+    def sql(self) -> str:
+        return self._registered.row.sql
+
+    @property
+    def status(self) -> str:
+        """'registered' until its first tick, 'running' after, 'failed' once an expression of it failed on a row."""
+        row = self._registered.row
+        return "running" if row.status == "registered" and row.from_batch is not None else row.status
+
+    @property
+    def complete_from(self) -> datetime | None:
+        """The moment from which on its windows are held in full; None while there is none, the year 1 for always.
+
+        A query that is registered late has every window that starts then or later.
+        """
+        registered, state = self._registered, self._engine.state_of(self._registered.row.stream)
+        moment = self._complete_from(registered, state, read_routes(registered.needs, state))
+        return None if moment == NEVER else _datetime(moment)
+
+    def result(self, end: Moment | None = None) -> pa.Table:
+        """The newest closed window, or the closed one that ends at `end`; of a query without a window, the totals."""
+        registered = self._readable()
+        state = self._engine.state_of(registered.row.stream)
+        window = registered.needs.window
+        if window is None:
+            if end is not None:
+                raise EngineError("no-window", f"query {self.name!r} has no window", hint="Call result() without end.")
+            return self._engine.reader.running(
+                registered.needs, registered.view, state, self._routes(registered, state)
+            )
+        if end is None:
+            if state.watermark is None:
+                return result_schema(registered.needs).empty_table()
+            return self._windows(registered, state, [window.newest_closed_end(state.watermark)])
+        moment = _moment(end)
+        if not window.is_end(moment):
+            raise EngineError(
+                "no-such-window",
+                f"no window of query {self.name!r} ends at {_datetime(moment)}",
+                hint=f"Its windows have {window}: ends are that far apart.",
+            )
+        return self._windows(registered, state, [moment])
+
+    def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
+        """All closed windows that are still kept and end after `since` and not after `until`, oldest first."""
+        registered = self._readable()
+        state = self._engine.state_of(registered.row.stream)
+        window = registered.needs.window
+        if window is None:
+            raise EngineError(
+                "no-window",
+                f"query {self.name!r} has no window",
+                hint="Use result() for its totals, changes(since=...) for what changed.",
+            )
+        if state.watermark is None:
+            return result_schema(registered.needs).empty_table()
+        routes = self._routes(registered, state)
+        first = self._first_row(state, routes)
+        after = max(first, *([_moment(since)] if since is not None else [first]))
+        last = state.watermark if until is None else min(state.watermark, _moment(until))
+        return self._windows(registered, state, list(window.ends(after=after, until=last)))
+
+    def changes(self, since: int = -1) -> pa.Table:
+        """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
+
+        The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
+        """
+        registered = self._readable()
+        if registered.needs.window is not None:
+            raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
+        state = self._engine.state_of(registered.row.stream)
+        routes = self._routes(registered, state)
+        return self._engine.reader.running(registered.needs, registered.changes_view, state, routes, since=since)
+
+    def to_pandas(self) -> PandasFrame:
+        """result() as a pandas DataFrame."""
+        return self.result().to_pandas()
+
+    def dataframe(self) -> SparkFrame:
+        """result() as a Spark DataFrame."""
+        return self._engine.spark.createDataFrame(self.result())
+
+    def drop(self) -> None:
+        """Stop and forget the query; no other query notices."""
+        self._engine.registry.drop(self.name)
+
+    def explain(self) -> str:
+        """What the query reads, shares and holds, as text."""
+        registered = self._registered
+        network = self._engine.network(registered.row.stream)
+        return explain_query(self.name, registered.needs, network, self.complete_from)
+
+    def metrics(self) -> dict[str, Any]:
+        """Its state in numbers."""
+        registered = self._registered
+        state = self._engine.state_of(registered.row.stream)
+        return {
+            "status": self.status,
+            "error": registered.row.status_detail,
+            "from_batch": registered.row.from_batch,
+            "complete_from": self.complete_from,
+            "late_rows": self._late_rows(registered, state),
+        }
+
+    @property
+    def _registered(self) -> Registered:
+        return self._engine.registry.query(self.name)
+
+    def _readable(self) -> Registered:
+        """The query, unless it failed: then nothing that is stored answers it any more."""
+        registered = self._registered
+        if registered.row.status == FAILED:
+            raise EngineError(
+                "query-failed",
+                f"query {self.name!r} stopped: {registered.row.status_detail}",
+                hint="Drop it and register it again with the expression guarded, for example by try_cast or nullif.",
+            )
+        return registered
+
+    def _routes(self, registered: Registered, state: StreamState) -> tuple[Route, ...]:
+        """Where the query reads: once it has taken effect, its own nodes, from the moment it was promised then."""
+        promised = registered.row.complete_from
+        if promised is not None:
+            return tuple(Route(part.node, promised) for part in registered.needs.parts)
+        routes = read_routes(registered.needs, state)
+        moment = self._complete_from(registered, state, routes)
+        return tuple(Route(one.node, moment) for one in routes)
+
+    @staticmethod
+    def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:
+        promised = registered.row.complete_from
+        if promised is not None:
+            return promised
+        return max(state.dropped_until(registered.needs.window), *(one.complete_from for one in routes))
+
+    def _windows(self, registered: Registered, state: StreamState, ends: list[int]) -> pa.Table:
+        """The rows of those windows that are closed, kept and held in full."""
+        window, routes = registered.needs.window, self._routes(registered, state)
+        assert window is not None
+        watermark = state.watermark if state.watermark is not None else -NEVER
+        oldest = watermark - micros(registered.keep) if registered.keep is not None else -NEVER
+        held = [
+            end
+            for end in ends
+            if oldest < end <= watermark and end - micros(window.range) >= max(one.complete_from for one in routes)
+        ]
+        reader = self._engine.reader
+        if len(held) != 1:
+            return reader.windows(registered.needs, registered.view, state, routes, held)
+
+        def read() -> pa.Table:
+            stored = self._finished(registered, state, held[0]) if registered.eager else None
+            if stored is not None:
+                return stored
+            return reader.windows(registered.needs, registered.view, state, routes, held)
+
+        # A closed window never changes, so whoever asks for it again gets the same table.
+        return self._engine.results.get((self.name, registered.row.sql, held[0]), read)
+
+    def _finished(self, registered: Registered, state: StreamState, end: int) -> pa.Table | None:
+        """The window as it was finished in the tick that closed it, or None where it was not."""
+        places = self._engine.plan(registered.row.stream).finished.get(self.name, ())
+        since = registered.row.from_batch
+        files = []
+        for place, part in zip(places, registered.needs.parts, strict=False):
+            file = state.synopses[part.node].results(place.family, end) if part.node in state.synopses else None
+            if file is None or since is None or file.batch_from < since:
+                return None
+            files.append(file)
+        if not files:
+            return None
+        view = registered.filtered_view if places[0].filtered else registered.view
+        return self._engine.reader.finished(registered.needs, view, files, [one.request for one in places], end)
+
+    @staticmethod
+    def _first_row(state: StreamState, routes: tuple[Route, ...]) -> int:
+        """A moment before every stored row of the query, and not long before."""
+        starts = [
+            file.time_from for one in routes if one.node in state.synopses for file in state.synopses[one.node].data
+        ]
+        return min(starts, default=state.watermark or 0) if starts else (state.watermark or 0)
+
+    def _late_rows(self, registered: Registered, state: StreamState) -> int:
+        """How many rows came after every window of this query that they belong to was closed."""
+        needs, part = registered.needs, registered.needs.parts[0]
+        if needs.window is None or part.node not in state.synopses or registered.row.from_batch is None:
+            return 0
+        files = [file for file in state.synopses[part.node].files if file.kind == "late"]
+        if not files:
+            return 0
+        residue = "true"
+        if needs.residue is not None:
+            slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+            residue = duck_sql(needs.residue, slots)
+        rows = pa.concat_tables([self._engine.cache.get(file) for file in files])
+        counted = self._engine.duck.run(
+            f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM weft_late "
+            f"WHERE batch >= {registered.row.from_batch} AND \"window\" = '{needs.window}' AND ({residue})",
+            {"weft_late": rows},
+        )
+        return int(counted["n"][0].as_py())
+
+
+def _moment(value: Moment) -> int:
+    """A moment in microseconds; a text or a datetime without a zone is UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return (value - EPOCH) // MICROSECOND
+
+
+def _datetime(moment: int) -> datetime:
+    """A moment as a datetime, as far as datetimes reach."""
+    try:
+        return EPOCH + timedelta(microseconds=moment)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC) if moment < 0 else datetime.max.replace(tzinfo=UTC)

@@ -1,0 +1,50 @@
+"""Everything that is decided for a set of registered queries: network, Spark SQL, and what is finished ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.plan.finish import Family, Finished, plan_finishing
+from weft.plan.network import Network, build_network
+from weft.registry import Registered
+from weft.spark.level0 import Statement, statements
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan for one version of the registry; of its queries only the meaning counts, their rows may be stale."""
+
+    version: int
+    network: Network
+    statements: tuple[Statement, ...]
+    queries: Mapping[str, Registered]
+    families: tuple[Family, ...]
+    finished: Mapping[str, tuple[Finished, ...]]
+
+    @cached_property
+    def reach(self) -> Mapping[str, int | None]:
+        """How far behind the watermark each node is read, in microseconds; None for ever."""
+        reach: dict[str, int | None] = {}
+        for one in self.queries.values():
+            for part in one.needs.parts:
+                before = reach.get(part.node, 0)
+                reach[part.node] = None if before is None or one.reach is None else max(before, one.reach)
+        return reach
+
+
+def epochs(queries: Mapping[str, Registered]) -> Mapping[str, tuple[int, ...]]:
+    """The batches at which the readers of each node came."""
+    found: dict[str, set[int]] = {}
+    for one in queries.values():
+        for part in one.needs.parts:
+            found.setdefault(part.node, set()).add(one.row.from_batch or 0)
+    return {node: tuple(sorted(batches)) for node, batches in found.items()}
+
+
+def make_plan(stream: str, version: int, queries: Mapping[str, Registered]) -> Plan:
+    """Decide everything for these queries of a stream."""
+    network = build_network(stream, {name: one.needs for name, one in queries.items()})
+    families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
+    return Plan(version, network, statements(network), queries, families, finished)

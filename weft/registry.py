@@ -1,0 +1,289 @@
+"""What is registered: streams, queries and aggregates, in memory as in the catalog.
+
+The catalog is the truth and the meeting point of processes; a registry follows it by its revision. Registering is
+parsing and planning only: no Spark, no job, one transaction however many queries.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from weft.aggregates.catalog import AggregateCatalog
+from weft.aggregates.userdefined import define_aggregate
+from weft.errors import EngineError, SqlError, StreamError, WeftError
+from weft.plan.needs import Needs, analyse
+from weft.plan.windows import duration_text, micros
+from weft.read.view import View, build_view
+from weft.sql.bind import compile_query
+from weft.sql.ddl import parse_duration
+from weft.sql.query import Query
+from weft.store.catalog import Catalog
+from weft.store.tables import AggregateRow, QueryRow, StreamRow
+from weft.streams import Stream
+
+DEFAULT_KEEP = "7 days"
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A registered query: its row in the catalog, its meaning, and what it needs."""
+
+    row: QueryRow
+    query: Query
+    needs: Needs
+    keep: timedelta | None
+    eager: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @cached_property
+    def view(self) -> View:
+        return build_view(self.needs)
+
+    @cached_property
+    def filtered_view(self) -> View:
+        """The view over rows that its predicate was applied to already."""
+        return build_view(replace(self.needs, residue=None))
+
+    @cached_property
+    def changes_view(self) -> View:
+        return build_view(self.needs, changes=True)
+
+    @property
+    def reach(self) -> int | None:
+        """How far behind the watermark its rows are still needed, in microseconds; None for ever."""
+        if self.keep is None or self.needs.window is None:
+            return None
+        return micros(self.keep) + micros(self.needs.window.range)
+
+
+class Registry:
+    """The registered streams, queries and aggregates; every method is safe to call from several threads."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._lock = threading.RLock()
+        self._revision = -1
+        self._streams: dict[str, Stream] = {}
+        self._queries: dict[str, Registered] = {}
+        self._aggregates = AggregateCatalog()
+        self._definitions: dict[str, dict[str, Any]] = {}
+        self._versions: dict[str, int] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take over what other processes changed."""
+        with self._lock, self._catalog.read() as catalog:
+            revision = catalog.revision()
+            if revision == self._revision:
+                return
+            self._revision = revision
+            self._streams = {row.name: Stream.from_definition(row.name, row.definition) for row in catalog.streams()}
+            self._define({row.name: row.definition for row in catalog.aggregates()})
+            rows = {row.name: row for row in catalog.queries()}
+            for name in [name for name in self._queries if name not in rows]:
+                self._forget(name)
+            for name, row in rows.items():
+                known = self._queries.get(name)
+                if known is None or known.row.sql != row.sql:
+                    self._remember(self._compile(row))
+                elif known.row.status != row.status:
+                    self._remember(replace(known, row=row))
+                elif known.row != row:
+                    self._queries[name] = replace(known, row=row)
+
+    def stream(self, name: str) -> Stream:
+        """The stream of this name."""
+        with self._lock:
+            if name not in self._streams:
+                raise StreamError(
+                    "unknown-stream",
+                    f"there is no stream {name!r}",
+                    hint=f"Streams are: {', '.join(sorted(self._streams)) or 'none yet'}.",
+                )
+            return self._streams[name]
+
+    def streams(self) -> dict[str, Stream]:
+        with self._lock:
+            return dict(self._streams)
+
+    def add_stream(self, stream: Stream) -> bool:
+        """Keep a stream; False when the very same one is there already."""
+        with self._lock:
+            self.refresh()
+            known = self._streams.get(stream.name)
+            if known is not None:
+                if known.definition() != stream.definition():
+                    raise StreamError(
+                        "stream-differs",
+                        f"stream {stream.name!r} exists with another definition",
+                        hint="Use another name, or a new state folder.",
+                    )
+                return False
+            with self._catalog.write() as catalog:
+                catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
+                self._revision = catalog.revision()
+            self._streams[stream.name] = stream
+            return True
+
+    def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
+        """Keep a user-defined aggregate; False when the very same one is there already."""
+        with self._lock:
+            self.refresh()
+            if name in self._definitions:
+                if self._definitions[name] != dict(definition):
+                    raise SqlError(
+                        "aggregate-differs",
+                        f"aggregate {name!r} exists with another definition",
+                        hint="Use another name: queries may rely on the one there is.",
+                    )
+                return False
+            define_aggregate(name, definition, self._aggregates)
+            with self._catalog.write() as catalog:
+                catalog.put_aggregate(AggregateRow(name=name, definition=dict(definition)))
+                self._revision = catalog.revision()
+            self._define({**self._definitions, name: dict(definition)})
+            return True
+
+    def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
+        """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
+        with self._lock:
+            self.refresh()
+            kept = _keep(keep)
+            fresh: list[Registered] = []
+            for name, sql in texts.items():
+                compiled = self._admit(name, sql, kept, eager)
+                if compiled is not None:
+                    fresh.append(compiled)
+            if fresh:
+                with self._catalog.write() as catalog:
+                    catalog.put_queries(one.row for one in fresh)
+                    self._revision = catalog.revision()
+                for one in fresh:
+                    self._remember(one)
+            return [self._queries[name] for name in texts]
+
+    def drop(self, name: str) -> None:
+        """Forget a query; what only it needed goes at the next tick."""
+        with self._lock:
+            self.query(name)
+            with self._catalog.write() as catalog:
+                catalog.delete_query(name)
+                self._revision = catalog.revision()
+            self._forget(name)
+
+    def query(self, name: str) -> Registered:
+        """The query of this name."""
+        with self._lock:
+            if name not in self._queries:
+                self.refresh()
+            if name not in self._queries:
+                raise EngineError(
+                    "unknown-query", f"there is no query {name!r}", hint="engine.queries() lists those there are."
+                )
+            return self._queries[name]
+
+    def queries(self, stream: str | None = None, *, failed: bool = True) -> dict[str, Registered]:
+        """The queries, of one stream or all, with or without those that failed."""
+        with self._lock:
+            return {
+                name: one
+                for name, one in self._queries.items()
+                if stream in (None, one.row.stream) and (failed or one.row.status != FAILED)
+            }
+
+    def fail(self, reasons: Mapping[str, str]) -> None:
+        """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped."""
+        with self._lock:
+            with self._catalog.write() as catalog:
+                catalog.update_queries(
+                    {name: {"status": FAILED, "status_detail": reason} for name, reason in reasons.items()}
+                )
+            self.refresh()
+
+    def version(self, stream: str) -> int:
+        """A number that changes whenever the stream's set of queries does."""
+        with self._lock:
+            return self._versions.get(stream, 0)
+
+    def activated(self, rows: Mapping[str, tuple[int, int]], revision: int) -> None:
+        """Note since which batch and from which moment on queries are complete, as the catalog has it now.
+
+        The catalog's revision grew by this very change; any other change in between is still to be taken over.
+        """
+        with self._lock:
+            for name, (batch, moment) in rows.items():
+                if name in self._queries:
+                    known = self._queries[name]
+                    self._queries[name] = replace(known, row=replace(known.row, from_batch=batch, complete_from=moment))
+            if rows and revision == self._revision + 1:
+                self._revision = revision
+
+    def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
+        """The compiled query, or None when the same is registered already."""
+        if not name or len(name) > 200 or not name.isprintable():
+            raise EngineError("bad-name", f"{name!r} cannot name a query", hint="Use 1 to 200 printable characters.")
+        try:
+            row = QueryRow(name=name, stream="", sql=sql, definition={"keep": _keep_text(keep), "eager": eager})
+            compiled = self._compile(row)
+        except WeftError as error:
+            error.add_note(f"in query {name!r}")
+            raise
+        known = self._queries.get(name)
+        if known is None:
+            return compiled
+        if (known.query, known.keep, known.eager) != (compiled.query, keep, eager):
+            raise EngineError(
+                "query-differs",
+                f"query {name!r} exists with another definition",
+                hint="Drop it first, or use another name.",
+            )
+        return None
+
+    def _compile(self, row: QueryRow) -> Registered:
+        schemas = {name: stream.schema for name, stream in self._streams.items()}
+        query = compile_query(row.sql, schemas, self._aggregates)
+        needs = analyse(query, self._aggregates)
+        keep = row.definition["keep"]
+        return Registered(
+            replace(row, stream=query.stream),
+            query,
+            needs,
+            None if keep == "forever" else parse_duration(keep),
+            row.definition["eager"],
+        )
+
+    def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
+        aggregates = AggregateCatalog()
+        for name, definition in definitions.items():
+            aggregates = aggregates.plus(define_aggregate(name, definition, aggregates))
+        self._definitions, self._aggregates = definitions, aggregates
+
+    def _remember(self, one: Registered) -> None:
+        self._queries[one.name] = one
+        self._versions[one.row.stream] = self._versions.get(one.row.stream, 0) + 1
+
+    def _forget(self, name: str) -> None:
+        stream = self._queries.pop(name).row.stream
+        self._versions[stream] = self._versions.get(stream, 0) + 1
+
+
+def _keep(text: str) -> timedelta | None:
+    if text == "forever":
+        return None
+    keep = parse_duration(text)
+    if keep < timedelta(0):
+        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
+    return keep
+
+
+def _keep_text(keep: timedelta | None) -> str:
+    return "forever" if keep is None else duration_text(keep)

@@ -1,0 +1,89 @@
+"""One micro-batch on Spark: its rows in, the partial rows of the base nodes out, in a fixed number of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.aggregates.statistics import ROWS
+from weft.plan.network import Node
+from weft.spark.level0 import MOMENT, NEWEST, SET, SLICE, TIMED, Statement
+from weft.spark.session import BATCH_SETTINGS
+from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.streams import Stream, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a micro-batch held: rows, rows without a time, the newest time, and the base nodes' partial rows."""
+
+    rows: int
+    timeless: int
+    newest: int | None
+    partials: dict[str, pa.Table]
+
+
+def project(rows: DataFrame, stream: Stream) -> DataFrame:
+    """The part of the plan that stands before the sink: only declared columns, and the time as a number."""
+    from pyspark.sql import functions as f
+
+    columns = [f.col(quoted(name)).cast(str(kind)).alias(name) for name, kind in stream.columns]
+    return rows.select(*columns).withColumn(MOMENT, f.unix_micros(f.col(quoted(stream.event_time))))
+
+
+def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> Batch:
+    """Run the statements over the rows of a batch: one Spark job each, and one for no statements at all."""
+    session = rows.sparkSession
+    for key, value in BATCH_SETTINGS.items():
+        session.conf.set(key, value)
+    view = f"weft_batch_{batch_id}"
+    rows.createOrReplaceTempView(view)
+    try:
+        if not statements:
+            counted = session.sql(f"SELECT count(*), count({MOMENT}), max({MOMENT}) FROM {view}").collect()[0]
+            return Batch(counted[0], counted[0] - counted[1], counted[2], {})
+        tables = [session.sql(statement.sql.replace("{rows}", view)).toArrow() for statement in statements]
+    finally:
+        session.catalog.dropTempView(view)
+    return _split(statements, tables, batch_id)
+
+
+def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id: int) -> Batch:
+    """The answers of all statements by node, without rows that have no time; the first node counts the batch."""
+    partials: dict[str, list[pa.Table]] = {}
+    rows = timeless = None
+    for statement, table in zip(statements, tables, strict=True):
+        for identifier, node in statement.sets.items():
+            mine = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
+            timed = mine[TIMED] if node.running else pc.is_valid(mine[SLICE])
+            if rows is None or timeless is None:
+                rows = int(pc.sum(mine[ROWS.name]).as_py() or 0)
+                timeless = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
+            schema = row_schema(node.dimensions, node.statistics)
+            partials.setdefault(node.id, []).append(
+                conform(_partial(mine.filter(timed), node, statement, batch_id), schema)
+            )
+    newest = pc.max(tables[0][NEWEST]).as_py()
+    return Batch(rows or 0, timeless or 0, newest, {name: pa.concat_tables(parts) for name, parts in partials.items()})
+
+
+def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) -> pa.Table:
+    """The rows of one grouping set in the shape that the node stores."""
+    count = rows.num_rows
+    start = pa.repeat(pa.scalar(batch_id, pa.int64()), count) if node.running else rows[SLICE]
+    names = [START, LATE, LEVEL, *(one.name for one in node.dimensions)]
+    columns = [
+        start,
+        pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
+        pa.repeat(pa.scalar(0, pa.int8()), count),
+        *(rows[one.name] for one in node.dimensions),
+    ]
+    mine = [one.name for one in node.statistics if one in statement.statistics]
+    return pa.table([*columns, *(rows[name] for name in mine)], names=[*names, *mine])

@@ -1,0 +1,69 @@
+"""The work of a tick before anything is stored: from the rows of a batch to new rows of all nodes; and who failed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from weft.plan.isolate import find_culprits
+from weft.plan.needs import Needs
+from weft.plan.network import Network, build_network
+from weft.read.duck import Duck
+from weft.spark.batch import Batch, aggregate
+from weft.spark.failure import reason_of
+from weft.spark.level0 import Statement, statements
+from weft.store.derive import NewRows, merge_from, new_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
+# What an expression that fails on a row can raise, on Spark or where partial rows are merged.
+FAILURES = (PySparkException, Py4JError, duckdb.Error)
+
+
+def merge_step(
+    found: Batch, network: Network, parts: Sequence[Statement], watermark: int | None, duck: Duck, batch_id: int
+) -> NewRows:
+    """All nodes' rows, merged from the base nodes'."""
+    return new_rows(duck, network, _in_one_piece(found, network, parts, duck, batch_id), watermark, batch_id)
+
+
+def blame(
+    rows: DataFrame, stream: str, queries: Mapping[str, Needs], watermark: int | None, duck: Duck, batch_id: int
+) -> dict[str, str]:
+    """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read."""
+
+    def trial(names: Sequence[str]) -> str:
+        network = build_network(stream, {name: queries[name] for name in names})
+        parts = statements(network)
+        try:
+            merge_step(aggregate(rows, parts, batch_id), network, parts, watermark, duck, batch_id)
+        except FAILURES as error:
+            return reason_of(error)
+        return ""
+
+    return {} if trial(()) else find_culprits(sorted(queries), trial)
+
+
+def _in_one_piece(
+    found: Batch, network: Network, parts: Sequence[Statement], duck: Duck, batch_id: int
+) -> Mapping[str, pa.Table]:
+    """The base nodes' rows; where two statements made parts of a node's statistics, merged into one row a group."""
+    if len(parts) < 2:
+        return found.partials
+    twice = {node.id for node in parts[1].sets.values()}
+    return {
+        node.id: merge_from(duck, node, found.partials[node.id], batch_id=batch_id)
+        if node.id in twice
+        else found.partials[node.id]
+        for node in network.base
+    }

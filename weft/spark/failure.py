@@ -1,0 +1,18 @@
+"""What Spark says when an expression fails on a row, cut down to what a person needs."""
+
+from __future__ import annotations
+
+import re
+
+CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] [^\n]*")
+ADVICE = re.compile(r" (If necessary|Use `try_|To return NULL|You may want)[^\n]*|\s*SQLSTATE: \w+")
+
+
+def reason_of(error: BaseException) -> str:
+    """The error condition and its sentence, which names the value; the first line of anything else.
+
+    >>> reason_of(ValueError("Job aborted\\n[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` .. SQLSTATE: 22012"))
+    '[DIVIDE_BY_ZERO] Division by zero.'
+    """
+    found = [one for one in CONDITION.findall(str(error)) if "FOREACH_BATCH" not in one and "STREAM_FAILED" not in one]
+    return ADVICE.sub("", found[-1]).strip() if found else str(error).split("\n")[0][:300]

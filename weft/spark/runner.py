@@ -1,0 +1,140 @@
+"""The one streaming query of a stream: source, projection, foreachBatch. All query logic lives behind the tick."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import EngineError, StreamError, WeftError
+from weft.spark.batch import project
+from weft.spark.checkpoint import read_mark
+from weft.spark.failure import reason_of
+from weft.streams import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from weft.tick import Ticker
+
+
+class _Stopped(Exception):
+    """A tick began while its stream was being stopped; Spark runs the batch again at the next start."""
+
+
+# A process that dies while Spark plans the very first batch leaves a temporary file in the checkpoint, and Spark would
+# refuse that checkpoint for good. Ours is of one stream, and every tick checks whose batches it holds.
+LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
+START_SECONDS = 30
+
+
+class Runner:
+    """Starts and stops the streaming query of one stream."""
+
+    def __init__(self, session: SparkSession, ticker: Ticker, dataframe: DataFrame | None, checkpoint: str) -> None:
+        self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
+        self._query: StreamingQuery | None = None
+        self._failure: BaseException | None = None
+        self._reported = False
+        self._started = threading.Event()
+        self._lock, self._gate = threading.Lock(), threading.Lock()
+        self._stopping = False
+
+    @property
+    def active(self) -> bool:
+        return self._query is not None and self._query.isActive
+
+    def start(self, **trigger: Any) -> None:
+        """Start from where the last tick ended."""
+        with self._lock:
+            if self.active:
+                raise EngineError(
+                    "already-running",
+                    f"stream {self._ticker.stream.name!r} is running",
+                    hint="Call engine.stop() first.",
+                )
+            self._failure, self._stopping = None, False
+            rows = project(self._rows(), self._ticker.stream)
+            writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
+            self._session.conf.set(*LEFTOVERS_ALLOWED)
+            self._started.clear()
+            self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+            self._started.set()
+
+    def wait(self) -> None:
+        """Wait until the query ends by itself; raise what ended it."""
+        if self._query is not None:
+            try:
+                self._query.awaitTermination()
+            except Exception as error:
+                if not isinstance(self._failure, _Stopped):
+                    self._reported = True
+                    raise self._reason(error) from error
+
+    def stop(self) -> None:
+        """Stop between two ticks: a tick that is under way is finished first."""
+        with self._lock:
+            if self._query is not None and self._query.isActive:
+                self._stopping = True
+                # Only wait here, do not hold: Spark's stop waits for a tick that begins now, and that for the gate.
+                with self._gate:
+                    pass
+                self._query.stop()
+            self.check()
+
+    def check(self) -> None:
+        """Raise what ended the query, if anything did; once, so that closing after a caught error is quiet."""
+        if self._query is not None and not self._query.isActive:
+            error = self._query.exception()
+            if error is not None and not self._reported and not isinstance(self._failure, _Stopped):
+                self._reported = True
+                raise self._reason(error) from error
+
+    def _reason(self, error: BaseException) -> BaseException:
+        """Our own error where the tick raised one; Spark wraps it beyond recognition."""
+        if isinstance(self._failure, WeftError):
+            return self._failure
+        return EngineError(
+            "stream-failed",
+            f"stream {self._ticker.stream.name!r} stopped: {reason_of(self._failure or error)}",
+            hint="What is committed stays readable. Mend the cause and start again: nothing is lost.",
+        )
+
+    def _tick(self, rows: DataFrame, batch_id: int) -> None:
+        try:
+            with self._gate:
+                if self._stopping:
+                    raise _Stopped
+                session = rows.sparkSession
+                # The first tick may begin before start() has the query in hand.
+                self._started.wait(START_SECONDS)
+                group = str(self._query.runId) if self._query is not None else None
+
+                def jobs() -> int:
+                    return _jobs(session, group)
+
+                self._ticker.run(rows, read_mark(session, self._checkpoint, batch_id), jobs)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    def _rows(self) -> DataFrame:
+        stream = self._ticker.stream
+        if stream.source is None:
+            if self._dataframe is None:
+                raise StreamError(
+                    "dataframe-missing",
+                    f"stream {stream.name!r} is given as a DataFrame",
+                    hint=f"Call engine.add_stream({stream.name!r}, dataframe=...) again after opening.",
+                )
+            return self._dataframe
+        reader = self._session.readStream.format(stream.source).options(**stream.options)
+        reader = reader.schema(", ".join(f"{quoted(name)} {kind}" for name, kind in stream.columns))
+        return reader.load(stream.path) if stream.path is not None else reader.load()
+
+
+def _jobs(session: SparkSession, group: str | None) -> int:
+    """How many Spark jobs the streaming query has started; Spark gives all of them its run id as their group."""
+    if group is None:
+        return 0
+    return len(session.sparkContext.statusTracker().getJobIdsForGroup(group))

@@ -1,0 +1,141 @@
+"""Streams: what a source of rows is called, what it holds, and how far out of order it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import SqlError, StreamError
+from weft.plan.windows import duration_text, micros
+from weft.sql.ddl import parse_duration, parse_schema
+from weft.sql.query import StreamSchema
+from weft.sql.types import TIMESTAMP, DataType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A registered stream. `source` is None for one that is handed over as a DataFrame each time."""
+
+    name: str
+    columns: tuple[tuple[str, DataType], ...]
+    event_time: str
+    watermark: timedelta
+    source: str | None = None
+    path: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> StreamSchema:
+        return StreamSchema(self.name, dict(self.columns), self.event_time)
+
+    @property
+    def delay(self) -> int:
+        """How far the watermark stays behind the newest row, in microseconds."""
+        return micros(self.watermark)
+
+    def definition(self) -> dict[str, Any]:
+        """As plain JSON values, for the catalog; equal definitions are the same stream."""
+        return {
+            "columns": [[name, str(kind)] for name, kind in self.columns],
+            "event_time": self.event_time,
+            "watermark": duration_text(self.watermark),
+            "source": self.source,
+            "path": self.path,
+            "options": dict(sorted(self.options.items())),
+        }
+
+    @classmethod
+    def from_definition(cls, name: str, kept: Mapping[str, Any]) -> Stream:
+        columns = parse_schema(", ".join(f"{quoted(column)} {kind}" for column, kind in kept["columns"]))
+        return cls(
+            name,
+            columns,
+            kept["event_time"],
+            parse_duration(kept["watermark"]),
+            kept["source"],
+            kept["path"],
+            kept["options"],
+        )
+
+
+def define_stream(
+    name: str,
+    *,
+    source: str | None,
+    path: str | None,
+    schema: str | None,
+    dataframe: DataFrame | None,
+    event_time: str,
+    watermark: str,
+    options: Mapping[str, Any] | None,
+) -> Stream:
+    """A stream from what the user said; refuses what cannot work, before anything is kept."""
+    if not name.isidentifier():
+        raise StreamError("bad-name", f"{name!r} cannot name a stream", hint="Use letters, digits and underscores.")
+    if (source is None) == (dataframe is None):
+        raise StreamError(
+            "bad-source",
+            "a stream is either a source or a streaming DataFrame",
+            hint='Give source="parquet", path=..., schema=..., or dataframe=spark.readStream...',
+        )
+    if dataframe is not None:
+        if not dataframe.isStreaming:
+            raise StreamError(
+                "not-streaming",
+                f"the DataFrame of stream {name!r} is not a streaming one",
+                hint="Make it with spark.readStream instead of spark.read.",
+            )
+        schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in dataframe.dtypes if _usable(kind))
+    if schema is None:
+        raise StreamError(
+            "no-schema",
+            f"stream {name!r} has no schema",
+            hint='Give its columns, for example schema="ts timestamp, saddr string, length int".',
+        )
+    columns = parse_schema(schema)
+    inside = next((column for column, _ in columns if column.lower().startswith("weft_")), None)
+    if inside is not None:
+        raise StreamError(
+            "bad-name", f"{inside!r} cannot name a column: Weft uses such names itself", hint="Rename it."
+        )
+    found = next((column for column, _ in columns if column.lower() == event_time.lower()), None)
+    if found is None:
+        raise StreamError(
+            "no-event-time",
+            f"stream {name!r} has no column {event_time!r} to take its time from",
+            hint=f"Its columns are {', '.join(column for column, _ in columns)}.",
+        )
+    if dict(columns)[found] != TIMESTAMP:
+        raise StreamError(
+            "bad-event-time",
+            f"column {found!r} is {dict(columns)[found]}, not timestamp",
+            hint="Declare it as timestamp, or cast it in the DataFrame that you hand over.",
+        )
+    delay = parse_duration(watermark)
+    if delay < timedelta(0):
+        raise StreamError(
+            "bad-watermark",
+            f"a watermark of {watermark!r} would be ahead of the rows",
+            hint="Say how late a row may come, for example '10 seconds'.",
+        )
+    given = {key: str(value) for key, value in (options or {}).items()}
+    return Stream(name, columns, found, delay, source, path, given)
+
+
+def quoted(column: str) -> str:
+    """The name of a column as Spark reads it, whatever is in it."""
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _usable(kind: str) -> bool:
+    """Whether queries can compute with a type; a DataFrame's other columns are left behind."""
+    try:
+        parse_schema(f"x {kind}")
+    except SqlError:
+        return False
+    return True

@@ -1,0 +1,300 @@
+"""A tick: one micro-batch and everything that it makes due, committed as a whole.
+
+Order: plan, aggregate on Spark, judge lateness, derive coarser nodes, write files, commit; then finish the windows
+that closed for those who want them at once, seal closed slices, and delete what nobody can need.
+The commit is one catalog transaction; before it nothing of the tick is visible, after it everything is. A tick that
+runs again after a crash writes the same files again and commits once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from weft.errors import StateError
+from weft.plan.network import Network
+from weft.planning import Plan, epochs, make_plan
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.registry import Registered, Registry
+from weft.spark.batch import Batch, aggregate
+from weft.spark.checkpoint import BatchMark
+from weft.spark.compute import FAILURES, blame, merge_step
+from weft.store.catalog import Catalog
+from weft.store.derive import NewRows
+from weft.store.files import Files
+from weft.store.finish import finish
+from weft.store.history import activate, changed_nodes, new_nodes
+from weft.store.rows import START
+from weft.store.seal import Product
+from weft.store.state import StreamState, Synopsis, load_state
+from weft.store.tables import LayoutRow, NodeRow, SegmentRow, TickRow
+from weft.store.tend import tend, write_product
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from weft.streams import Stream
+
+log = logging.getLogger("weft.tick")
+
+# Enough for every set of windows that was ever in force at once; the oldest matter least.
+MAX_DROPS = 100
+
+
+@dataclass
+class Stopwatch:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begin, 4)
+
+
+class Ticker:
+    """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
+
+    def __init__(
+        self, stream: Stream, registry: Registry, catalog: Catalog, files: Files, duck: Duck, cache: TableCache
+    ) -> None:
+        self.stream = stream
+        self.last: dict[str, Any] = {}
+        self._registry, self._catalog, self._files, self._duck, self._cache = registry, catalog, files, duck, cache
+        self._lock = threading.Lock()
+        self._plan: Plan | None = None
+        with catalog.read() as reader:
+            self._state = load_state(stream.name, reader)
+
+    @property
+    def state(self) -> StreamState:
+        """The newest committed state; a reader may hold it for as long as it likes."""
+        return self._state
+
+    def reload(self) -> StreamState:
+        """The state as another process may have committed it; this one's own when a tick is under way here."""
+        if self._lock.acquire(blocking=False):
+            try:
+                with self._catalog.read() as reader:
+                    tick = reader.tick(self.stream.name)
+                    if tick is not None and tick.batch_id != self._state.batch_id:
+                        self._state = load_state(self.stream.name, reader)
+            finally:
+                self._lock.release()
+        return self._state
+
+    def plan(self) -> Plan:
+        """The plan for the queries that are registered now."""
+        version = self._registry.version(self.stream.name)
+        if self._plan is None or self._plan.version != version:
+            self._plan = make_plan(self.stream.name, version, self._queries())
+        return self._plan
+
+    def _queries(self) -> dict[str, Registered]:
+        """The stream's queries that have not failed, as they are registered now."""
+        return self._registry.queries(self.stream.name, failed=False)
+
+    def run(self, rows: DataFrame, batch: BatchMark, jobs: Callable[[], int]) -> None:
+        """Run the tick of a batch; does nothing for a batch that is committed already."""
+        with self._lock:
+            if self._is_done(batch):
+                return
+            watch, before, watermark = Stopwatch(), jobs(), self._state.watermark
+            with watch.stage("plan"):
+                self._registry.refresh()
+            plan, found, new = self._compute_for_all(rows, batch.batch_id, watch)
+            with watch.stage("commit"):
+                self._commit(plan, batch, found, new)
+            with watch.stage("finish"):
+                self._finish(plan, watermark)
+            with watch.stage("tend"):
+                self._state = tend(
+                    self._state,
+                    plan.network,
+                    plan.reach,
+                    epochs(self._queries()),
+                    self._catalog,
+                    self._files,
+                    self._duck,
+                    self._cache,
+                )
+            self.last = {
+                "batch_id": batch.batch_id,
+                "rows": found.rows,
+                "jobs": jobs() - before,
+                "queries": len(plan.queries),
+                "nodes": len(plan.network.nodes),
+                "partial_rows": sum(table.num_rows for table in new.rows.values()),
+                "seconds": watch.seconds,
+            }
+            log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+
+    def _compute_for_all(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
+        """The new rows for all queries that do not fail on this batch; the others are stopped, each with its reason."""
+        try:
+            return self._compute(rows, batch_id, watch)
+        except FAILURES:
+            needs = {name: one.needs for name, one in self.plan().queries.items()}
+            culprits = blame(rows, self.stream.name, needs, self._state.watermark, self._duck, batch_id)
+            if not culprits:
+                raise
+            log.error("queries stopped", extra={"stream": self.stream.name, "queries": sorted(culprits)})
+            self._registry.fail({name: f"batch {batch_id}: {reason}" for name, reason in culprits.items()})
+        return self._compute(rows, batch_id, watch)
+
+    def _compute(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
+        with watch.stage("plan"):
+            plan = self.plan()
+        with watch.stage("spark"):
+            found = aggregate(rows, plan.statements, batch_id)
+        with watch.stage("merge"):
+            new = merge_step(found, plan.network, plan.statements, self._state.watermark, self._duck, batch_id)
+        return plan, found, new
+
+    def _is_done(self, batch: BatchMark) -> bool:
+        """Whether the batch is committed; stops loudly where the checkpoint is not the one that was counted."""
+        state = self._state
+        if state.batch_id < 0:
+            return False
+        if state.checkpoint != batch.checkpoint:
+            raise StateError(
+                "checkpoint-replaced",
+                f"stream {self.stream.name!r} was counted with another checkpoint",
+                hint="Restore the checkpoint that belongs to this state, or use a new state folder.",
+            )
+        if batch.batch_id > state.batch_id + 1:
+            raise StateError(
+                "batches-missing",
+                f"batch {batch.batch_id} cannot follow batch {state.batch_id}",
+                hint="Restore the catalog that belongs to this checkpoint.",
+            )
+        if batch.batch_id > state.batch_id:
+            return False
+        with self._catalog.read() as reader:
+            known = reader.logged_tick(self.stream.name, batch.batch_id)
+        if known is not None and known.digest != batch.digest:
+            raise StateError(
+                "offsets-differ",
+                f"batch {batch.batch_id} covers other rows than when it was committed",
+                hint="The checkpoint lost or changed an offsets file. Restore it from a backup.",
+            )
+        return True
+
+    def _commit(self, plan: Plan, batch: BatchMark, found: Batch, new: NewRows) -> None:
+        """Write the files and make them visible with everything else that the tick changed."""
+        state, network = self._state, plan.network
+        fresh, history = new_nodes(network, state, batch.batch_id, self._duck, self._cache)
+        products = [*history, *_products(network, new, batch.batch_id)]
+        segments = [
+            write_product(self._files, self._cache, self.stream.name, node, product, place)
+            for place, (node, product) in enumerate(products)
+        ]
+        layouts = {**state.layouts, **{product.layout.id: product.layout for _, product in products}}
+        moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
+        newest = max(moments, default=None)
+        # The newest row only moves forward, so the watermark does too.
+        watermark = None if newest is None else newest - self.stream.delay
+        totals = {
+            **_add(state.totals, rows=found.rows, timeless=found.timeless, late=new.dropped, ticks=1),
+            "drops": [[sorted(windows), end] for windows, end in _drops(state, network, new)],
+        }
+        row = TickRow(
+            stream=self.stream.name,
+            batch_id=batch.batch_id,
+            checkpoint=batch.checkpoint,
+            offsets_digest=batch.digest,
+            watermark=watermark,
+            max_event_time=newest,
+            totals=totals,
+        )
+        changed = [*fresh, *changed_nodes(network, state)]
+        pending = {name: one for name, one in self._queries().items() if name in plan.queries}
+        with self._catalog.write() as catalog:
+            for identifier in layouts.keys() - state.layouts.keys():
+                catalog.put_layout(LayoutRow(id=identifier, definition=layouts[identifier].definition()))
+            catalog.put_nodes(changed)
+            stored = catalog.add_segments(segments)
+            after = StreamState(
+                self.stream.name,
+                batch.batch_id,
+                batch.checkpoint,
+                watermark,
+                newest,
+                totals,
+                _synopses(network, state, changed, stored),
+                layouts,
+            )
+            since = activate(pending, after, batch.batch_id)
+            if since:
+                catalog.update_queries(
+                    {
+                        name: {"from_batch": first, "complete_from": moment, "status": "running"}
+                        for name, (first, moment) in since.items()
+                    }
+                )
+            revision = catalog.revision()
+            catalog.delete_nodes([node for node in state.synopses if node not in network.by_id])
+            catalog.put_tick(row, detail={"rows": found.rows, "late": new.dropped})
+        self._registry.activated(since, revision)
+        self._state = after
+
+    def _finish(self, plan: Plan, before: int | None) -> None:
+        """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
+        products = finish(plan.families, plan.network, self._state, before, self._duck, self._cache)
+        if products:
+            segments = [
+                write_product(self._files, self._cache, self.stream.name, node, product, 500 + place)
+                for place, (node, product) in enumerate(products)
+            ]
+            with self._catalog.write() as catalog:
+                stored = catalog.add_segments(segments)
+            synopses = _synopses(plan.network, self._state, [], stored)
+            self._state = replace(self._state, synopses=synopses)
+
+
+def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
+    """The files of a tick: new rows of every node that has any, and the counts of late ones."""
+    for node in network.nodes:
+        rows, layout = new.rows[node.id], node.layout(network)
+        if rows.num_rows:
+            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
+            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
+            yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
+        if node.id in new.ledgers:
+            yield node.id, Product(new.ledgers[node.id], layout, 0, "late", batch_id, batch_id, batch_id, batch_id + 1)
+
+
+def _synopses(
+    network: Network, state: StreamState, changed: list[NodeRow], stored: tuple[SegmentRow, ...]
+) -> dict[str, Synopsis]:
+    """The synopses of all nodes of the network, with the new files and the new descriptions."""
+    rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
+    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.by_id}
+    for segment in stored:
+        files[segment.node].append(segment)
+    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.by_id}
+
+
+def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[frozenset[str], int]]:
+    """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
+    drops = dict(state.drops)
+    if new.dropped:
+        kinds = frozenset(map(str, network.windows))
+        drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
+    return sorted(drops.items(), key=lambda item: item[1])[-MAX_DROPS:]
+
+
+def _add(totals: Mapping[str, Any], **more: int) -> dict[str, int]:
+    return {name: totals.get(name, 0) + count for name, count in more.items()}
