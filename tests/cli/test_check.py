@@ -1,0 +1,130 @@
+"""`weft check`: everything that is wrong with a configuration at once, each with file, line, column and hint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import refuse, run, succeed, succeed_json
+from tests.golden import check, golden_files
+from weft.config import load_config
+from weft.config.places import find_places
+from weft.engine import Engine
+from weft.errors import ConfigError, Position
+
+GOOD = """
+[streams.packets]
+source = "parquet"
+path = "in"
+schema = "ts timestamp, saddr string, length int"
+event_time = "ts"
+
+[queries]
+bytes = "SELECT saddr, sum(length) AS bytes FROM packets GROUP BY window(ts, '10 seconds'), saddr"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a configuration and the files that follow it behind lines `# file: name`; where the configuration is."""
+    name, lines = "weft.toml", []
+    for line in [*text.split("\n"), "# file: end"]:
+        if line.startswith("# file: "):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            name, lines = line.removeprefix("# file: "), []
+        else:
+            lines.append(line)
+    return folder / "weft.toml"
+
+
+@pytest.mark.parametrize("path", golden_files("config", ".txt"), ids=lambda path: path.stem)
+def test_golden(path: Path, rewrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = iter(range(1000))
+
+    def problems(text: str) -> str:
+        folder = tmp_path / str(next(blocks))
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        write(folder, text)
+        try:
+            config = load_config("weft.toml")
+        except ConfigError as error:
+            return str(error)
+        return f"streams {', '.join(config.streams)}; queries {', '.join(config.queries)}; spark {dict(config.spark)}"
+
+    check(path, problems, rewrite)
+
+
+def test_good_configuration(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    assert succeed("check", path) == f"{path}: 1 stream, 1 query, no problems\n"
+    found = succeed_json("check", path)
+    assert found == {"ok": True, "problems": [], "streams": ["packets"], "queries": ["bytes"],
+                     "state": str(tmp_path / "state")}
+    assert not (tmp_path / "state").exists()
+
+
+def test_problems_as_json(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("sum(length)", "sum(lenght)").replace("event_time", "event_tiem"))
+    result = run("check", path, "--json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["ok"]) == (1, False)
+    assert [(one["code"], one["line"]) for one in found["problems"]] == [("missing-key", 2), ("unknown-key", 6)]
+    assert set(found["problems"][0]) == {"file", "line", "column", "code", "message", "hint"}
+
+
+def test_all_problems_are_printed(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("sum(length)", "sum(lenght)") + 'worse = "SELECT nothing"\ntypo = 1\n')
+    said = refuse("check", path, code="bad-config")
+    assert f"{path}:9:28: [unknown-column] query 'bytes': there is no column 'lenght'" in said
+    assert "has 3 problems" in said
+
+
+def test_state_that_holds_something_else(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    with Engine(tmp_path / "state") as engine:
+        load_config(path).apply(engine)
+    assert "no problems" in succeed("check", path)
+    write(tmp_path, GOOD.replace("'10 seconds'", "'20 seconds'").replace('source = "parquet"', 'source = "json"'))
+    said = refuse("check", path, code="query-differs")
+    assert "[stream-differs]" in said
+    assert f"weft drop bytes --state {tmp_path / 'state'}" in said
+
+
+def test_a_configuration_is_applied_with_its_own_keeps(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + """
+        [queries.more]
+        sql = "SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute')"
+        keep = "forever"
+        eager = true
+    """)
+    with Engine(tmp_path / "state") as engine:
+        load_config(path).apply(engine)
+        load_config(path).apply(engine)
+        rows = {name: one.row.definition for name, one in engine.registry.queries().items()}
+    assert rows["bytes"]["keep"] == "7 days"
+    assert rows["more"]["keep"] == "forever" and rows["more"]["eager"] is True
+
+
+@pytest.mark.parametrize(("text", "keys", "position"), [
+    ("a = 1", ("a",), Position(1, 1)),
+    ("\n[t]\n  b.c = 2", ("t", "b", "c"), Position(3, 3)),
+    ("[t.'x y']\nz = '''\n[no]\nk = 1'''\nw = 3", ("t", "x y", "w"), Position(5, 1)),
+    ('a = "# [b]" # [c]\n[d] # e\nf = [ # g\n "]", 1 ]\nh = 1', ("d", "h"), Position(5, 1)),
+    ("[[list]]\nx = 1", ("list", "x"), Position(2, 1)),
+    ("[t]\na = 1", ("t", "missing"), Position(1, 1)),
+    ("a = { b = 1 }", ("a", "b"), Position(1, 1)),
+])
+def test_places_of_keys(text: str, keys: tuple[str, ...], position: Position) -> None:
+    assert find_places(text).key(*keys) == position
+
+
+@pytest.mark.parametrize(("text", "inside", "position"), [
+    ('q = "SELECT x"', Position(1, 8), Position(1, 13)),
+    ('q = """\nSELECT\n  x"""', Position(2, 3), Position(3, 3)),
+    ("q = '''SELECT\n  x'''", Position(1, 1), Position(1, 8)),
+])
+def test_places_inside_texts(text: str, inside: Position, position: Position) -> None:
+    assert find_places(text).within(inside, "q") == position

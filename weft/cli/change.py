@@ -1,0 +1,80 @@
+"""`weft register` and `weft drop`: changes through the catalog, whether an engine runs on the state or not.
+
+A running engine takes them over at its next tick, by the catalog's revision.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weft.cli.output import print_json
+from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
+from weft.errors import EngineError
+
+REGISTER_EXAMPLES = """[bold]Examples[/bold]
+
+weft register tcp_bytes "SELECT sum(length) AS bytes FROM packets WHERE proto = 6 GROUP BY window(ts, '1 minute')"
+
+weft register top_talkers --file top.sql --keep forever --state state/
+
+cat top.sql | weft register top_talkers -"""
+DROP_EXAMPLES = """[bold]Examples[/bold]
+
+weft drop tcp_bytes
+
+weft drop a b c --state examples/payments/weft.toml"""
+
+
+def register(
+    name: Annotated[str, typer.Argument(help="The query's name: its handle for good.")],
+    sql: Annotated[str | None, typer.Argument(help="The query; - reads it from standard input.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the query from a file.")] = None,
+    keep: Annotated[str, typer.Option(help="How long closed windows stay readable, or 'forever'.")] = "7 days",
+    eager: Annotated[bool, typer.Option("--eager", help="Finish windows in the tick that closes them.")] = False,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a query; it takes effect at the next tick. Again with the same definition does nothing."""
+    text = _text(sql, file)
+    with open_state(state) as engine:
+        known = name in {query.name for query in engine.queries()}
+        query = engine.register(text, name=name, keep=keep, eager=eager)
+        status = "unchanged" if known else query.status
+        if as_json:
+            print_json({"name": name, "status": status, "sql": query.sql})
+        else:
+            effect = "it was there already" if known else "it takes effect at the stream's next tick"
+            print(f"query {name!r} {'unchanged' if known else 'registered'}: {effect}")
+
+
+def drop(
+    names: Annotated[list[str], typer.Argument(help="The queries to forget.", autocompletion=complete_query)],
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stop and forget queries; no other query notices. None is dropped unless all of them exist."""
+    with open_state(state) as engine:
+        handles = [find_query(engine, name) for name in dict.fromkeys(names)]
+        for handle in handles:
+            handle.drop()
+        if as_json:
+            print_json({"dropped": [handle.name for handle in handles]})
+        else:
+            for handle in handles:
+                print(f"query {handle.name!r} dropped: what only it needed goes at the stream's next tick")
+
+
+def _text(sql: str | None, file: Path | None) -> str:
+    if (sql is None) == (file is None):
+        raise EngineError("no-sql", "the query must be given once", hint='Give "SELECT ...", - or --file q.sql.')
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise EngineError("unreadable-file", f"{file} cannot be read: {error}", hint="Check its name.") from None
+    assert sql is not None
+    return sys.stdin.read() if sql == "-" else sql

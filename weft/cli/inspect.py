@@ -1,0 +1,193 @@
+"""`weft check`, `explain`, `queries` and `metrics`: they read, and never start Spark."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.output import cell, console, from_micros, many, print_json, say, text_table
+from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
+from weft.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from weft.engine import Engine
+    from weft.plan.network import Network
+
+CHECK_EXAMPLES = """[bold]Examples[/bold]
+
+weft check
+
+weft check examples/payments/weft.toml --json"""
+EXPLAIN_EXAMPLES = """[bold]Examples[/bold]
+
+weft explain
+
+weft explain top_talkers --state state/
+
+weft explain --config weft.toml    (before anything has run)"""
+QUERIES_EXAMPLES = """[bold]Examples[/bold]
+
+weft queries
+
+weft queries 'tcp_*' --stream packets --json"""
+METRICS_EXAMPLES = """[bold]Examples[/bold]
+
+weft metrics
+
+weft metrics top_talkers --json"""
+RECENT = 5
+SQL_WIDTH = 80
+
+
+def check(
+    config: Annotated[str, typer.Argument(help="The configuration.")] = "weft.toml",
+    as_json: JsonOption = False,
+) -> None:
+    """Check a configuration and every query in it, without Spark: all errors at once, with file, line and hint."""
+    from weft.config import load_config
+
+    try:
+        found = load_config(config)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        print_json({"ok": False, "problems": [problem_json(one) for one in error.problems]})
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json({"ok": True, "problems": [], "streams": sorted(found.streams), "queries": sorted(found.queries),
+                    "state": found.state})
+    else:
+        print(f"{config}: {many(len(found.streams), 'stream')}, {many(len(found.queries), 'query', 'queries')}, "
+              "no problems")
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A problem for scripts."""
+    at = problem.position
+    return {"file": problem.file, "line": at.line if at else None, "column": at.column if at else None,
+            "code": problem.code, "message": problem.message, "hint": problem.hint}
+
+
+def explain(
+    name: Annotated[str | None, typer.Argument(help="A query; without one, the whole network.",
+                                               autocompletion=complete_query)] = None,
+    config: Annotated[str | None, typer.Option("--config", "-c", help="Plan this configuration, not a state.")] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the network: what is computed from what, which query reads what, and what is not shared, with the reason."""
+    if config is not None:
+        from weft.config import load_config, networks
+        from weft.plan.explain import explain_network
+
+        planned = list(networks(load_config(config)))
+        _explain(planned, "\n".join(map(explain_network, planned)), name, as_json)
+        return
+    with open_state(state) as engine:
+        if name is not None:
+            text = find_query(engine, name).explain()
+            stream = engine.registry.query(name).row.stream
+            _explain([engine.network(stream)], text, name, as_json)
+        else:
+            every = [engine.network(stream) for stream in sorted(engine.registry.streams())]
+            _explain(every, engine.explain(), None, as_json)
+
+
+def _explain(networks: list[Network], text: str, name: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json({"streams": {network.stream: _network_json(network, name) for network in networks}})
+    else:
+        print(text)
+
+
+def _network_json(network: Network, name: str | None) -> dict[str, Any]:
+    nodes = [node for node in network.nodes if name is None or name in node.readers]
+    return {"nodes": [{"id": node.id, "kind": "totals" if node.running else "windows",
+                       "dimensions": sorted(map(str, node.dimensions)), "parent": node.parent,
+                       "statistics": sorted(map(str, node.statistics)), "windows": list(map(str, node.windows)),
+                       "readers": list(node.readers)} for node in nodes],
+            "not_shared": [{"node": one.node, "other": one.other, "reason": one.reason} for one in network.refusals
+                           if name is None or one.node in {node.id for node in nodes}]}
+
+
+def queries(
+    pattern: Annotated[str, typer.Argument(help="Names to show, with * and ?.")] = "*",
+    stream: Annotated[str | None, typer.Option(help="Only queries on this stream.")] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the registered queries."""
+    with open_state(state) as engine:
+        shown = [_query_json(engine, query.name) for query in engine.queries() if fnmatch(query.name, pattern)]
+    shown = [one for one in shown if stream in (None, one["stream"])]
+    if as_json:
+        print_json(shown)
+        return
+    lines = [[one["name"], one["status"], one["stream"], one["window"] or "none", one["keep"],
+              short_sql(one["sql"])] for one in shown]
+    console().print(text_table(["query", "status", "stream", "window", "keep", "sql"], lines))
+    say(many(len(shown), "query", "queries"))
+
+
+def short_sql(sql: str) -> str:
+    """The start of a text on one line, without comment lines.
+
+    >>> short_sql("-- the load" + chr(10) + "SELECT sum(length)" + chr(10) + "FROM packets")
+    'SELECT sum(length) FROM packets'
+    """
+    words = " ".join(" ".join(line for line in sql.splitlines() if not line.lstrip().startswith("--")).split())
+    return words if len(words) <= SQL_WIDTH else f"{words[: SQL_WIDTH - 3]}..."
+
+
+def _query_json(engine: Engine, name: str) -> dict[str, Any]:
+    one = engine.registry.query(name)
+    return {"name": name, "stream": one.row.stream, "status": engine.query(name).status,
+            "window": str(one.needs.window) if one.needs.window is not None else None,
+            "keep": one.row.definition["keep"], "eager": one.eager, "from_batch": one.row.from_batch,
+            "complete_from": from_micros(one.row.complete_from), "registered_at": one.row.created_at,
+            "sql": one.row.sql}
+
+
+def metrics(
+    name: Annotated[str | None, typer.Argument(help="A query; without one, every stream.",
+                                               autocompletion=complete_query)] = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far each stream has come, what was late, and how much state is held."""
+    with open_state(state) as engine:
+        found = _query_metrics(engine, name) if name is not None else _engine_metrics(engine)
+    if as_json:
+        print_json(found)
+    elif name is not None:
+        console().print(text_table(["metric", name], [[key, cell(value)] for key, value in found.items()]))
+    else:
+        names = list(found["streams"])
+        kept = [key for key in next(iter(found["streams"].values()), {}) if key not in ("last_tick", "recent_ticks")]
+        console().print(text_table(["metric", *names], [
+            [key, *(_number(found["streams"][stream][key]) for stream in names)] for key in kept],
+            right=[False, *(True for _ in names)]))
+        say(many(found["queries"], "query", "queries"))
+
+
+def _query_metrics(engine: Engine, name: str) -> dict[str, Any]:
+    return find_query(engine, name).metrics()
+
+
+def _engine_metrics(engine: Engine) -> dict[str, Any]:
+    """The engine's numbers with moments as moments, and the last ticks from the catalog's log."""
+    found = engine.metrics()
+    for stream, numbers in found["streams"].items():
+        for key in ("watermark", "max_event_time"):
+            numbers[key] = from_micros(numbers[key])
+        with engine.catalog.read() as catalog:
+            ticks = catalog.tick_log(stream)[-RECENT:]
+        numbers["recent_ticks"] = [{"batch_id": tick.batch_id, **tick.detail, "watermark": from_micros(tick.watermark)}
+                                   for tick in ticks]
+    return found
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else cell(value)

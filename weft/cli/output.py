@@ -1,0 +1,113 @@
+"""Tables and values on a terminal, and the same for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# Where there is no terminal there is no width: nothing is cut or wrapped.
+WIDE = 10_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def console() -> Console:
+    """The terminal, or a plain one that never wraps; made anew, because tests and pipes exchange stdout."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else WIDE)
+
+
+def say(words: str) -> None:
+    """A line for people, beside the output."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any, *, lines: bool = False) -> None:
+    """JSON on stdout; with `lines`, on one line."""
+    print(json.dumps(plain(value), indent=None if lines else 2, ensure_ascii=False), flush=True)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: moments as ISO 8601 in UTC, decimals and what is no number as text."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, Decimal | date | timedelta | bytes):
+        return str(value)
+    return value
+
+
+def iso(moment: datetime) -> str:
+    """A moment in UTC.
+
+    >>> iso(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    '2026-01-02T03:04:05Z'
+    """
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def from_micros(moment: int | None) -> datetime | None:
+    """A moment of the data as a datetime; None for none, and for those beyond what datetimes reach."""
+    try:
+        return None if moment is None else EPOCH + timedelta(microseconds=moment)
+    except OverflowError:
+        return None
+
+
+def cell(value: Any) -> str:
+    """A value for people."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(sep=" ").replace("+00:00", "")
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def many(count: int, one: str, several: str | None = None) -> str:
+    """A count and what is counted.
+
+    >>> many(1, "query", "queries"), many(2000, "row")
+    ('1 query', '2,000 rows')
+    """
+    return f"1 {one}" if count == 1 else f"{count:,} {several or one + 's'}"
+
+
+def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None = None) -> Table:
+    """An Arrow table for people, numbers to the right."""
+    shown = table if limit is None else table.slice(0, limit)
+    right = [pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+             for kind in table.schema.types]
+    # Columns may share a name, so rows are read by place.
+    columns = [shown.column(place).to_pylist() for place in range(shown.num_columns)]
+    rows = [[cell(value) for value in row] for row in zip(*columns, strict=True)]
+    return text_table(table.schema.names, rows, right=right, title=title)
+
+
+def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[bool] = (),
+               title: str | None = None) -> Table:
+    """A table of texts; user data is never read as markup."""
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
+    for place, name in enumerate(names):
+        made.add_column(Text(name), justify="right" if place < len(right) and right[place] else "left",
+                        overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(value) for value in row))
+    return made

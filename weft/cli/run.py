@@ -1,0 +1,162 @@
+"""`weft run`: an engine from a configuration, until Ctrl-C or until all that has arrived is processed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weft.cli.exits import INTERRUPTED
+from weft.cli.output import many, say
+from weft.cli.spark_output import jvm_output_to
+from weft.cli.view import View, make_view
+from weft.errors import StreamError
+
+if TYPE_CHECKING:
+    from weft.config import Config
+    from weft.engine import Engine
+
+EXAMPLES = """[bold]Examples[/bold]
+
+weft run
+
+weft run examples/payments/weft.toml --available-now
+
+weft run weft.toml --plain > weft.log &"""
+LOOK_SECONDS = 0.25
+SAME_SIGNAL_SECONDS = 1.0
+
+
+def run(
+    config: Annotated[str, typer.Argument(help="The configuration.")] = "weft.toml",
+    available_now: Annotated[bool, typer.Option("--available-now", help="Process what is there, then leave.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Plain lines, also on a terminal.")] = False,
+    trigger: Annotated[str | None, typer.Option(help="Time between ticks, instead of the configuration's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line for every tick.")] = False,
+) -> None:
+    """Run the streams and queries of a configuration. Ctrl-C stops after the tick that is under way.
+
+    Queries that were registered before, here or with `weft register`, go on running; a second Ctrl-C leaves at once.
+    """
+    from weft.config import load_config
+    from weft.engine import Engine
+    from weft.sql.ddl import parse_duration
+
+    found = load_config(config)
+    if trigger is not None:
+        parse_duration(trigger)
+    with Engine(found.state, catalog=found.catalog, spark_settings=found.spark) as engine:
+        found.apply(engine)
+        check_paths(found)
+        say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")
+        start_spark(engine, found.state)
+        with make_view(plain=plain, as_json=as_json) as view:
+            drive(engine, trigger or found.trigger, view, available_now=available_now)
+
+
+def check_paths(config: Config) -> None:
+    """Spark refuses a source folder that is not there; say so in terms of the configuration and before it starts."""
+    for name, one in config.streams.items():
+        path = one.stream.path
+        local = path is not None and "://" not in path and not set(path) & set("*?[{")
+        if path is not None and local and not Path(path).exists():
+            raise StreamError("no-such-path", f"stream {name!r} reads {path}, which is not there",
+                              hint="Make the folder, or mend path in the configuration.")
+
+
+def start_spark(engine: Engine, state: str) -> None:
+    """Start the session; where the state is a local folder, what Spark says goes into spark/spark.log there."""
+    with jvm_output_to(Path(state) / "spark") if "://" not in state else nullcontext():
+        _ = engine.spark
+
+
+def drive(engine: Engine, trigger: str, view: View, *, available_now: bool) -> None:
+    """Run the streams and show how they fare, until they end, fail or are told to stop."""
+    asked = threading.Event()
+    with stop_on_signal(asked):
+        worker = Worker(engine.run_available) if available_now else None
+        if worker is None:
+            engine.start(trigger=trigger)
+        try:
+            while not asked.is_set() and (not worker.done if worker is not None else running(engine)):
+                view.show(engine.metrics())
+                asked.wait(LOOK_SECONDS)
+            if asked.is_set():
+                view.note("stopping after the tick that is under way")
+            # Raises what made a stream stop by itself.
+            engine.stop()
+            if worker is not None:
+                worker.join()
+        finally:
+            view.show(engine.metrics(), last=True)
+
+
+def running(engine: Engine) -> bool:
+    """Whether every stream of the engine still runs."""
+    active = {query.name for query in engine.spark.streams.active}
+    return {f"weft {name}" for name in engine.registry.streams()} <= active
+
+
+class Worker:
+    """A call in a thread of its own; join raises what it raised."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="weft-run", daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        return not self._thread.is_alive()
+
+    def join(self) -> None:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            self._call()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self._error = error
+
+
+@contextmanager
+def stop_on_signal(asked: threading.Event) -> Iterator[None]:
+    """Ctrl-C and SIGTERM ask to stop; a second one leaves at once.
+
+    Spark's own handler, which comes with its session, would cancel the jobs of the tick that is under way.
+    """
+    first = 0.0
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if not asked.is_set():
+            first = time.monotonic()
+            asked.set()
+        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second one.
+        elif time.monotonic() - first > SAME_SIGNAL_SECONDS:
+            # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call.
+            sys.stdout.write("\x1b[?25h\n" if sys.stdout.isatty() else "")
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[signal.Signals, Any] = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -1,0 +1,142 @@
+"""How a run looks: a table that stays in place on a terminal, a line a tick everywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from weft.cli.output import cell, console, from_micros, many, print_json, say, text_table
+from weft.cli.ticks import Tick, following_ticks
+
+RATE_SECONDS = 10.0
+COLUMNS = ["stream", "rows", "rows/s", "late", "ticks", "watermark", "queries", "nodes", "state", "jobs/tick", "s/tick"]
+
+
+class View(Protocol):
+    """Shows the engine's metrics again and again."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None: ...
+
+    def show(self, metrics: dict[str, Any], *, last: bool = False) -> None: ...
+
+    def note(self, words: str) -> None: ...
+
+
+def make_view(*, plain: bool, as_json: bool = False) -> View:
+    """The view that fits where the output goes."""
+    if as_json:
+        return JsonView()
+    return PlainView() if plain or not sys.stdout.isatty() else LiveView()
+
+
+class Rate:
+    """Rows per second over the last few seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def at(self, now: float, rows: int) -> float:
+        """The rate after seeing this many rows in all.
+
+        >>> rate = Rate()
+        >>> [rate.at(0.0, 0), rate.at(2.0, 100), rate.at(20.0, 100)]
+        [0.0, 50.0, 0.0]
+        """
+        self._seen.append((now, rows))
+        while len(self._seen) > 2 and self._seen[1][0] <= now - RATE_SECONDS:
+            self._seen.popleft()
+        first = self._seen[0]
+        return (rows - first[1]) / (now - first[0]) if now > first[0] else 0.0
+
+
+class PlainView:
+    """A line for every tick."""
+
+    def __init__(self) -> None:
+        self._ticks: deque[Tick] = deque()
+        self._following = following_ticks(self._ticks.append)
+
+    def __enter__(self) -> Self:
+        self._following.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._following.__exit__(kind, error, trace)
+
+    def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
+        while self._ticks:
+            tick = self._ticks.popleft()
+            self.note(_line(tick, metrics["streams"][tick.stream]["watermark"]))
+        if last:
+            for name, one in metrics["streams"].items():
+                self.note(f"{name}: stopped after {many(one['rows'], 'row')} in {many(one['ticks'], 'tick')}, "
+                          f"{one['late_rows']:,} too late for every window")
+
+    def note(self, words: str) -> None:
+        print(words, flush=True)
+
+
+class JsonView(PlainView):
+    """A JSON object a line for every tick."""
+
+    def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
+        while self._ticks:
+            tick = self._ticks.popleft()
+            watermark = from_micros(metrics["streams"][tick.stream]["watermark"])
+            print_json({**asdict(tick), "watermark": watermark}, lines=True)
+
+    def note(self, words: str) -> None:
+        say(words)
+
+
+def _line(tick: Tick, watermark: int | None) -> str:
+    rate = tick.rows / tick.seconds if tick.seconds else 0
+    return (f"{tick.stream}: tick {tick.batch_id}, {many(tick.rows, 'row')} ({rate:,.0f}/s), "
+            f"{many(tick.queries, 'query', 'queries')} on {many(tick.nodes, 'node')}, {many(tick.jobs, 'Spark job')}, "
+            f"{tick.seconds:.2f} s, watermark {cell(from_micros(watermark))}")
+
+
+class LiveView:
+    """A table that stays in place."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=console(), refresh_per_second=4, transient=False)
+        self._rates: dict[str, Rate] = {}
+        self._note = "Ctrl-C stops after the tick that is under way"
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._live.stop()
+
+    def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
+        now = time.monotonic()
+        rows = [self._row(name, one, now) for name, one in metrics["streams"].items()]
+        table = text_table(COLUMNS, rows, right=[False, *(column != "watermark" for column in COLUMNS[1:])])
+        self._live.update(Group(table, Text("stopped" if last else self._note, style="dim")))
+
+    def note(self, words: str) -> None:
+        self._note = words
+
+    def _row(self, name: str, one: dict[str, Any], now: float) -> list[str]:
+        tick = one["last_tick"]
+        rate = self._rates.setdefault(name, Rate()).at(now, one["rows"])
+        return [name, f"{one['rows']:,}", f"{rate:,.0f}", f"{one['late_rows']:,}", f"{one['ticks']:,}",
+                cell(from_micros(one["watermark"])), f"{one['queries']:,}", f"{one['nodes']:,}",
+                f"{one['state_bytes'] / 1e6:,.1f} MB", str(tick.get("jobs", "")),
+                f"{sum(tick.get('seconds', {}).values()):.2f}"]

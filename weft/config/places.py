@@ -1,0 +1,127 @@
+"""Where the keys of a TOML text stand: tomllib gives values without lines, and an error without a line is half a one.
+
+The text has been parsed by tomllib before, so this only has to find keys in TOML that is known to be whole. Keys inside
+an inline table are found as the key that holds the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weft.errors import Position
+
+Keys = tuple[str, ...]
+
+_KEY = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*')
+_STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The offsets of all keys and of their values; a table's value is its own key."""
+
+    text: str
+    keys: Mapping[Keys, int]
+    values: Mapping[Keys, int]
+
+    def key(self, *keys: str) -> Position:
+        """Where a key stands, or the nearest table around it that is there.
+
+        >>> find_places("[streams.a]\\nsource = 'rate'").key("streams", "a", "path")
+        Position(line=1, column=1)
+        """
+        return self._position(self.keys[self._nearest(keys)]) if self.keys else Position(1, 1)
+
+    def within(self, position: Position | None, *keys: str) -> Position:
+        """Where in the file a place of a text value stands.
+
+        >>> find_places("sql = 'SELECT x'").within(Position(1, 8), "sql")
+        Position(line=1, column=15)
+        """
+        start = self.values.get(keys)
+        if start is None or position is None:
+            return self.key(*keys)
+        mark = self.text[start : start + 3]
+        opened = start + (3 if mark in ('"""', "'''") else 1)
+        if mark in ('"""', "'''") and self.text[opened : opened + 1] == "\n":
+            opened += 1  # TOML leaves out a newline right after the quotes
+        first = self._position(opened)
+        column = position.column + (first.column - 1 if position.line == 1 else 0)
+        return Position(first.line + position.line - 1, column)
+
+    def _nearest(self, keys: Keys) -> Keys:
+        while keys and keys not in self.keys:
+            # `[a.b]` makes a table `a` that has no line of its own.
+            inner = next((found for found in self.keys if found[: len(keys)] == keys), None)
+            if inner is not None:
+                return inner
+            keys = keys[:-1]
+        return keys if keys else next(iter(self.keys))
+
+    def _position(self, offset: int) -> Position:
+        start = self.text.rfind("\n", 0, offset) + 1
+        return Position(self.text.count("\n", 0, offset) + 1, offset - start + 1)
+
+
+def find_places(text: str) -> Places:
+    """The places of all keys of a valid TOML text.
+
+    >>> sorted(find_places("a = 1\\n[b]\\nc.d = [\\n 'x = 1',\\n]\\ne = 2").keys)
+    [('a',), ('b',), ('b', 'c', 'd'), ('b', 'e')]
+    """
+    keys: dict[Keys, int] = {}
+    values: dict[Keys, int] = {}
+    table: Keys = ()
+    at = 0
+    while at < len(text):
+        if text[at] in " \t\r\n":
+            at += 1
+        elif text[at] == "#":
+            at = _line_end(text, at)
+        elif text[at] == "[":
+            table, _ = _keys(text, at + (2 if text.startswith("[[", at) else 1))
+            keys.setdefault(table, at)
+            at = _line_end(text, at)
+        else:
+            path, after = _keys(text, at)
+            keys.setdefault((*table, *path), at)
+            start = after + 1 + len(text[after + 1 :]) - len(text[after + 1 :].lstrip(" \t"))
+            values[(*table, *path)] = start
+            at = _value_end(text, start)
+    return Places(text, keys, values)
+
+
+def _keys(text: str, at: int) -> tuple[Keys, int]:
+    """A dotted key and where it ends."""
+    found: list[str] = []
+    while match := _KEY.match(text, at):
+        found.append(next(part for part in match.groups() if part is not None))
+        at = match.end()
+        if text[at : at + 1] != ".":
+            break
+        at += 1
+    return tuple(found), at
+
+
+def _value_end(text: str, at: int) -> int:
+    """The end of the line that a value ends on."""
+    depth = 0
+    while at < len(text):
+        if text[at] in "\"'" and (match := _STRING.match(text, at)):
+            at = match.end()
+            continue
+        if text[at] == "#":
+            at = _line_end(text, at)
+            continue
+        if text[at] == "\n" and depth == 0:
+            return at
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

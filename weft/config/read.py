@@ -1,0 +1,246 @@
+"""weft.toml: streams, queries and settings in one file, refused whole and with everything that is wrong with it.
+
+Keeps: reading a configuration starts no Spark and touches no state folder. A relative path means relative to the file
+that it stands in.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.config.places import Places, find_places
+from weft.config.tables import Notes, Table, flatten
+from weft.errors import ConfigError, Position, Problem, WeftError
+from weft.registry import DEFAULT_KEEP
+from weft.sql.ddl import parse_duration, parse_schema
+from weft.streams import Stream, define_stream
+
+if TYPE_CHECKING:
+    from weft.engine import Engine
+
+DEFAULT_STATE = "state"
+KEYS = ("state", "catalog", "trigger", "keep", "query_files", "spark", "streams", "queries", "aggregates")
+STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "options")
+QUERY_KEYS = ("sql", "file", "keep", "eager")
+AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
+
+
+@dataclass(frozen=True)
+class StreamConfig:
+    """A stream as the file gives it; `stream` is what it means."""
+
+    stream: Stream
+    schema: str
+    watermark: str
+
+
+@dataclass(frozen=True)
+class QueryConfig:
+    """A query and where its text stands: `keys` in the configuration, or a file of its own."""
+
+    name: str
+    sql: str
+    keep: str
+    eager: bool
+    file: str
+    keys: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration that was read; weft.config.check says whether its queries can run."""
+
+    file: str
+    state: str
+    catalog: str | None = None
+    trigger: str = "0 seconds"
+    spark: Mapping[str, str] = field(default_factory=dict)
+    streams: Mapping[str, StreamConfig] = field(default_factory=dict)
+    queries: Mapping[str, QueryConfig] = field(default_factory=dict)
+    aggregates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    places: Places = field(default_factory=lambda: find_places(""), repr=False)
+    # Streams and aggregates that are wrong themselves: a query that uses one of them is not to blame.
+    broken: frozenset[str] = frozenset()
+
+    def apply(self, engine: Engine) -> None:
+        """Add and register everything; what is there already with the same definition stays as it is."""
+        for name, definition in self.aggregates.items():
+            engine.create_aggregate(name, **definition)
+        for name, one in self.streams.items():
+            stream = one.stream
+            engine.add_stream(name, source=stream.source, path=stream.path, schema=one.schema,
+                              event_time=stream.event_time, watermark=one.watermark, options=stream.options)
+        for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
+            engine.register_all({query.name: query.sql for query in self.queries.values()
+                                 if (query.keep, query.eager) == (keep, eager)}, keep=keep, eager=eager)
+
+
+def read_config(path: str | Path) -> tuple[Config, tuple[Problem, ...]]:
+    """The configuration as far as it can be understood, and what is wrong with its form."""
+    file = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        hint = "Name the configuration, for example: weft check weft.toml."
+        raise ConfigError(file, (Problem(file, None, "unreadable-file", f"cannot be read: {reason}", hint),)) from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(file, (_not_toml(file, text, error),)) from None
+    notes = Notes(file, find_places(text))
+    return _Reading(notes, Path(path).parent).config(Table(notes, (), content)), tuple(notes.problems)
+
+
+def _not_toml(file: str, text: str, error: tomllib.TOMLDecodeError) -> Problem:
+    said, _, place = str(error).rpartition(" (at ")
+    numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdigit()]
+    position = Position(*numbers) if len(numbers) == 2 else Position(text.count("\n") + 1, 1)
+    message = said or str(error)
+    return Problem(file, position, "not-toml", f"{message[0].lower()}{message[1:]}",
+                   "A text stands in quotes; a long SQL text in three of them, or in a file of its own.")
+
+
+class _Reading:
+    """One pass over the tables of a file."""
+
+    def __init__(self, notes: Notes, folder: Path) -> None:
+        self._notes, self._folder = notes, folder
+
+    def config(self, top: Table) -> Config:
+        top.only(KEYS)
+        keep = self._keep(top, DEFAULT_KEEP)
+        streams = {name: self._stream(name, table) for name, table in top.tables("streams").items()}
+        if not streams and "streams" not in top.content:
+            self._notes.add((), "no-streams", "the configuration has no stream",
+                            'Add [streams.name] with source = "parquet", path, schema and event_time.')
+        trigger = top.text("trigger", default="0 seconds")
+        self._duration(("trigger",), trigger)
+        aggregates = self._aggregates(top)
+        broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
+        return Config(
+            file=self._notes.file, state=self._path(top.text("state", default=DEFAULT_STATE)),
+            catalog=top.text("catalog", default="") or None, trigger=trigger,
+            spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
+            streams={name: one for name, one in streams.items() if one is not None},
+            queries=self._queries(top, keep), places=self._notes.places, broken=frozenset(broken),
+            aggregates={name: one for name, one in aggregates.items() if one is not None})
+
+    def _stream(self, name: str, table: Table) -> StreamConfig | None:
+        before = len(self._notes.problems)
+        table.only(STREAM_KEYS)
+        texts = {key: table.text(key, required=key != "path") for key in ("source", "schema", "event_time", "path")}
+        watermark = table.text("watermark", default="0 seconds")
+        options = flatten(table.table("options"))
+        self._duration((*table.keys, "watermark"), watermark)
+        if texts["schema"]:
+            self._try((*table.keys, "schema"), lambda: parse_schema(texts["schema"]), inside=True)
+        if len(self._notes.problems) > before:
+            return None
+        path = self._path(texts["path"]) if texts["path"] else None
+        try:
+            stream = define_stream(name, source=texts["source"], path=path, schema=texts["schema"], dataframe=None,
+                                   event_time=texts["event_time"], watermark=watermark, options=options)
+        except WeftError as error:
+            key = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark"}
+            self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
+            return None
+        return StreamConfig(stream, texts["schema"], watermark)
+
+    def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
+        found: dict[str, QueryConfig] = {}
+        content = top.content.get("queries", {})
+        for name, table in top.tables("queries", also_text=True).items():
+            if isinstance(content[name], str):
+                one = QueryConfig(name, content[name], keep, False, self._notes.file, table.keys)
+            else:
+                table.only(QUERY_KEYS)
+                one = self._query(name, table, keep)
+            self._name(name, table.keys)
+            found[name] = one
+        for path in self._query_files(top):
+            if path.stem in found:
+                self._notes.add(("query_files",), "query-twice", f"{path.name} is not the only query {path.stem!r}",
+                                "The name of a query file is the name of its query: rename one of the two.")
+                continue
+            self._name(path.stem, ("query_files",))
+            sql = self._text_of(path, ("query_files",))
+            found[path.stem] = QueryConfig(path.stem, sql, keep, False, str(path), None)
+        return found
+
+    def _query(self, name: str, table: Table, keep: str) -> QueryConfig:
+        sql, file = table.text("sql"), table.text("file")
+        own = self._keep(table, keep)
+        eager = table.flag("eager")
+        if bool(sql) == bool(file):
+            self._notes.add(table.keys, "no-sql", f"query {name!r} needs either sql or file",
+                            'Write sql = "SELECT ..." or file = "queries/name.sql".')
+        if file and not sql:
+            path = self._folder / file
+            return QueryConfig(name, self._text_of(path, (*table.keys, "file")), own, eager, str(path), None)
+        return QueryConfig(name, sql, own, eager, self._notes.file, (*table.keys, "sql"))
+
+    def _query_files(self, top: Table) -> list[Path]:
+        files: dict[Path, None] = {}
+        for pattern in top.texts("query_files"):
+            matches = sorted(self._folder.glob(pattern)) if not Path(pattern).is_absolute() else []
+            if not matches:
+                self._notes.add(("query_files",), "no-such-file", f"no file matches {pattern!r}",
+                                'Patterns are relative to the configuration, for example "queries/*.sql".')
+            files |= dict.fromkeys(match for match in matches if match.is_file())
+        return list(files)
+
+    def _aggregates(self, top: Table) -> dict[str, dict[str, Any] | None]:
+        found: dict[str, dict[str, Any] | None] = {}
+        for name, table in top.tables("aggregates").items():
+            before = len(self._notes.problems)
+            table.only(AGGREGATE_KEYS)
+            parts = {key: {column: one for column, one in table.table(key).content.items() if isinstance(one, str)}
+                     for key in ("statistics", "merge")}
+            made = {"parameters": table.text("parameters", default="x double"), **parts,
+                    "result": table.text("result", required=True)}
+            found[name] = made if len(self._notes.problems) == before else None
+        return found
+
+    def _keep(self, table: Table, default: str) -> str:
+        keep = table.text("keep", default=default)
+        if keep != "forever":
+            self._duration((*table.keys, "keep"), keep)
+        return keep
+
+    def _duration(self, keys: tuple[str, ...], text: str) -> None:
+        def parse() -> None:
+            if parse_duration(text) < timedelta(0):
+                raise WeftError("bad-duration", f"{text!r} is negative", hint="Write for example '10 seconds'.")
+        self._try(keys, parse)
+
+    def _name(self, name: str, keys: tuple[str, ...]) -> None:
+        if not name or len(name) > 200 or not name.isprintable():
+            self._notes.add(keys, "bad-name", f"{name!r} cannot name a query", "Use 1 to 200 printable characters.")
+
+    def _try(self, keys: tuple[str, ...], action: Any, *, inside: bool = False) -> None:
+        try:
+            action()
+        except WeftError as error:
+            self._notes.error(keys, error, inside=inside)
+
+    def _text_of(self, path: Path, keys: tuple[str, ...]) -> str:
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            self._notes.add(keys, "unreadable-file", f"{path} cannot be read: {reason}", "Check its name and folder.")
+            return ""
+
+    def _path(self, path: str) -> str:
+        """A local path relative to the configuration; anything with a scheme stays what it is."""
+        return path if "://" in path or path.startswith("file:") else str((self._folder / path).absolute())
+
+
+def _spark_key(key: str) -> str:
+    return key if key.startswith("spark.") else f"spark.{key}"

@@ -1,0 +1,121 @@
+"""The tables of a configuration, read key by key.
+
+Keeps: a wrong key or type becomes a note with its place and reading goes on, so that one run shows all that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from weft.config.places import Keys, Places
+from weft.errors import Problem, WeftError
+
+KINDS = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
+
+
+class Notes:
+    """The problems found so far in one file."""
+
+    def __init__(self, file: str, places: Places) -> None:
+        self.file, self.places = file, places
+        self.problems: list[Problem] = []
+
+    def add(self, keys: Keys, code: str, message: str, hint: str = "") -> None:
+        """Note something about a key."""
+        self.problems.append(Problem(self.file, self.places.key(*keys), code, message, hint))
+
+    def error(self, keys: Keys, error: WeftError, *, inside: bool = False) -> None:
+        """Note what was refused about a key's value; with `inside`, at its place within that text."""
+        position = self.places.within(error.position, *keys) if inside else self.places.key(*keys)
+        self.problems.append(Problem(self.file, position, error.code, error.message, error.hint))
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table and the keys that lead to it."""
+
+    notes: Notes
+    keys: Keys
+    content: Mapping[str, Any]
+
+    def only(self, known: Iterable[str]) -> None:
+        """Note every key that is not known, with those that look like it."""
+        names = tuple(known)
+        for key in self.content:
+            if key not in names:
+                near = get_close_matches(key, names, n=2)
+                hint = f"Did you mean {' or '.join(near)}?" if near else f"Known keys: {', '.join(names)}."
+                where = f" in [{'.'.join(self.keys)}]" if self.keys else ""
+                self.notes.add((*self.keys, key), "unknown-key", f"unknown key {key!r}{where}", hint)
+
+    def text(self, key: str, *, default: str = "", required: bool = False) -> str:
+        """A text; the default where there is none or it is no text."""
+        if key not in self.content:
+            if required:
+                self.notes.add(self.keys, "missing-key", f"[{'.'.join(self.keys)}] needs {key}",
+                               f'Add a line: {key} = "...".')
+            return default
+        return self._typed(key, str) or default
+
+    def flag(self, key: str) -> bool:
+        return bool(self._typed(key, bool)) if key in self.content else False
+
+    def texts(self, key: str) -> list[str]:
+        """A list of texts, or one text on its own."""
+        value = self.content.get(key, [])
+        if isinstance(value, str):
+            return [value]
+        values = (self._typed(key, list) or []) if key in self.content else []
+        if not all(isinstance(one, str) for one in values):
+            self.notes.add((*self.keys, key), "bad-type", f"{key} must hold texts only", f'Write {key} = ["..."].')
+        return [one for one in values if isinstance(one, str)]
+
+    def table(self, key: str) -> Table:
+        """A table; an empty one where there is none."""
+        return Table(self.notes, (*self.keys, key), (self._typed(key, dict) or {}) if key in self.content else {})
+
+    def tables(self, key: str, *, also_text: bool = False) -> dict[str, Table]:
+        """The tables in a table, by name; with `also_text` a text may stand for one."""
+        outer, found = self.table(key), {}
+        for name, value in outer.content.items():
+            if isinstance(value, dict):
+                found[name] = Table(self.notes, (*outer.keys, name), value)
+            elif also_text and isinstance(value, str):
+                found[name] = Table(self.notes, (*outer.keys, name), {})
+            else:
+                wanted = "a text or a table" if also_text else "a table"
+                self.notes.add((*outer.keys, name), "bad-type", f"{key}.{name} must be {wanted}, not {_kind(value)}",
+                               f"Write [{key}.{name}] and its keys below.")
+        return found
+
+    def _typed(self, key: str, kind: type) -> Any:
+        value = self.content[key]
+        if isinstance(value, kind):
+            return value
+        quotable = kind is str and not isinstance(value, dict | list)
+        self.notes.add((*self.keys, key), "bad-type", f"{key} must be {KINDS[kind]}, not {_kind(value)}",
+                       f'Put it in quotes: {key} = "{value}".' if quotable else "")
+        return None
+
+
+def flatten(table: Table) -> dict[str, str]:
+    """Nested tables as dotted keys with texts as values: `a.b = 1` is {"a.b": "1"}."""
+    found: dict[str, str] = {}
+    for key, value in table.content.items():
+        if isinstance(value, dict):
+            inner = flatten(Table(table.notes, (*table.keys, key), value))
+            found |= {f"{key}.{name}": text for name, text in inner.items()}
+        elif isinstance(value, bool):
+            found[key] = str(value).lower()
+        elif isinstance(value, str | int | float):
+            found[key] = str(value)
+        else:
+            table.notes.add((*table.keys, key), "bad-type", f"{key} must be a text or a number, not {_kind(value)}")
+    return found
+
+
+def _kind(value: object) -> str:
+    return next((words for kind, words in KINDS.items() if type(value) is kind), "a moment")
