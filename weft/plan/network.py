@@ -8,7 +8,7 @@ not; `decide` picks (the plain rule: share all that can be shared, from the node
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
@@ -190,8 +190,3 @@ def _depth(node: str, parents: Mapping[str, str]) -> int:
     while node in parents:
         node, depth = parents[node], depth + 1
     return depth
-
-
-def without_readers(network: Network) -> Network:
-    """The same work, whoever reads it: two networks that compare equal here make the same partial rows."""
-    return replace(network, nodes=tuple(replace(node, readers=(), windows=()) for node in network.nodes), refusals=())

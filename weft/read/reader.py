@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.errors import EngineError
+from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.plan.windows import micros
@@ -28,8 +29,6 @@ from weft.store.rows import START, row_schema
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import SegmentRow
 
-# Past this many windows over one row, covering each window by blocks is less work than one pass over slices.
-MAX_OVERLAP = 64
 MAX_INDEXES = 256
 # After every moment: the query holds no window yet.
 NEVER = 2**63 - 1
