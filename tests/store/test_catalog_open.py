@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from weft.errors import StateError
 from weft.store import catalog as catalog_module
 from weft.store.catalog import Catalog, sqlite_url
-from weft.store.tables import QueryRow
+from weft.store.tables import FORMAT, QueryRow
 
 
 def refusal(url: str) -> StateError:
@@ -40,11 +40,11 @@ def some_queries(catalog: Catalog, count: int = 300) -> None:
 
 def test_a_newer_format_is_refused_and_left_alone(url: str) -> None:
     Catalog(url).close()
-    execute(url, "UPDATE meta SET value = '2' WHERE key = 'format'")
+    execute(url, f"UPDATE meta SET value = '{FORMAT + 1}' WHERE key = 'format'")
     error = refusal(url)
     assert error.code == "newer-format"
-    assert "format 2" in error.message
-    execute(url, "UPDATE meta SET value = '1' WHERE key = 'format'")
+    assert f"format {FORMAT + 1}" in error.message
+    execute(url, f"UPDATE meta SET value = '{FORMAT}' WHERE key = 'format'")
     Catalog(url).close()
 
 
@@ -56,6 +56,8 @@ def test_a_newer_format_is_refused_and_left_alone(url: str) -> None:
         "DELETE FROM meta",
         "DROP TABLE meta",
         "DROP TABLE segments",
+        "DROP TABLE dead_letters",
+        "UPDATE meta SET value = '1' WHERE key = 'format'",
         "ALTER TABLE meta RENAME COLUMN value TO content",
     ],
 )
@@ -181,7 +183,7 @@ def test_a_full_disk_is_named_and_changes_nothing(tmp_path: Path) -> None:
 OPEN = """
 import sys
 from weft.store.catalog import Catalog
-from weft.store.tables import QueryRow
+from weft.store.tables import FORMAT, QueryRow
 sys.stdin.readline()
 catalog = Catalog(sys.argv[1])
 with catalog.write() as tx:

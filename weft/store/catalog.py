@@ -8,6 +8,7 @@ Cost: a write transaction on SQLite is one fsync; 10,000 queries go in within on
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
@@ -27,14 +28,24 @@ from sqlalchemy import (
     make_url,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    InvalidRequestError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 
 from weft.errors import EngineError, StateError
 from weft.store import tables
+from weft.store.migrations import migrate, tables_of
 from weft.store.tables import FORMAT
 from weft.store.transactions import TICKS_KEPT, Clock, Reader, Writer, meta_value
 
 __all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "sqlite_url"]
+
+log = logging.getLogger("weft.store")
 
 BUSY_SECONDS = 30
 _LOCK_CLASS = 0x77656674  # "weft": keeps our PostgreSQL advisory lock apart from other applications'
@@ -51,13 +62,17 @@ def sqlite_url(path: Path | str) -> str:
 
 
 class Catalog:
-    """A catalog by its SQLAlchemy URL, made when there is none; threads may share it, processes open their own."""
+    """A catalog by its SQLAlchemy URL, made when there is none and migrated when it has an older format.
+
+    Threads may share it, processes open their own.
+    """
 
     def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._writing: int | None = None
         self._url = _parse(url)
+        self._name = f"Catalog({self._url.render_as_string(hide_password=True)!r})"
         self._engine = _engine(self._url)
         self._postgres = self._engine.dialect.name == "postgresql"
         try:
@@ -67,7 +82,7 @@ class Catalog:
             raise
 
     def __repr__(self) -> str:
-        return f"Catalog({self._url.render_as_string(hide_password=True)!r})"
+        return self._name
 
     def close(self) -> None:
         """Give back all connections; the catalog must not be used afterwards."""
@@ -77,14 +92,16 @@ class Catalog:
     def read(self) -> Iterator[Reader]:
         """A consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
         with self._refusals(), self._snapshot() as connection:
-            reader = Reader(connection, self._clock)
-            reader.revision()  # a snapshot starts with its first read: make that now, not at the caller's first
-            yield reader
+            # A snapshot starts with its first read: make that now, not at the caller's first.
+            _stored_format(connection, self._name)
+            yield Reader(connection, self._clock)
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """A write transaction: committed when the block ends, rolled back by any error in it."""
         with self._refusals(), self._exclusive() as connection:
+            # A newer Weft may have migrated the catalog since it was opened here.
+            _stored_format(connection, self._name)
             yield Writer(connection, self._clock)
 
     @contextmanager
@@ -120,21 +137,27 @@ class Catalog:
         with self._refusals():
             # An existing catalog is opened without a write, so that a busy engine delays no reader.
             with self._snapshot() as connection:
-                ready = _is_catalog(connection, repr(self))
-            if ready:
+                found = _find_format(connection, self._name)
+            if found == FORMAT:
                 return
             with self._exclusive() as connection:
-                if not _is_catalog(connection, repr(self)):
+                # Asked again, because another process may have done it in between.
+                found = _find_format(connection, self._name)
+                if found is None:
                     tables.metadata.create_all(connection)
                     rows = [{"key": "format", "value": str(FORMAT)}, {"key": "revision", "value": "0"}]
                     connection.execute(insert(tables.meta), rows)
+                else:
+                    migrate(connection, found)
+            if found not in (None, FORMAT):
+                log.info("catalog migrated", extra={"catalog": self._name, "from_format": found, "to_format": FORMAT})
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise _refusal(error, repr(self)) from error
+            raise _refusal(error, self._name) from error
 
 
 def _parse(url: str) -> URL:
@@ -204,17 +227,29 @@ def _wait_for_other_writers(connection: Connection) -> None:
     connection.execute(lock, {"class": _LOCK_CLASS})
 
 
-def _is_catalog(connection: Connection, name: str) -> bool:
-    """Whether a catalog of our format is there; False when nothing is, an error when something else is."""
+def _find_format(connection: Connection, name: str) -> int | None:
+    """The format of the whole catalog that is there; None when nothing is, an error when something else is."""
     ours = set(tables.metadata.tables)
     present = ours & set(inspect(connection).get_table_names())
     if not present:
-        return False
+        return None
     if "meta" not in present:
         raise _unreadable(f"{name} holds tables of something else: {', '.join(sorted(present))}")
+    found = _stored_format(connection, name)
+    expected = tables_of(found)
+    if found < 1 or expected - present:
+        missing = ", ".join(sorted(expected - present)) or "nothing"
+        raise _unreadable(f"{name} is no whole catalog: format {found}, missing tables: {missing}")
+    if present - expected:
+        raise _unreadable(f"{name} holds tables that format {found} has not: {', '.join(sorted(present - expected))}")
+    return found
+
+
+def _stored_format(connection: Connection, name: str) -> int:
+    """The format that a catalog says it has; refuses one that only a newer Weft knows."""
     try:
         found = int(connection.scalars(meta_value("format")).one())
-    except (SQLAlchemyError, ValueError) as error:
+    except (InvalidRequestError, ProgrammingError, ValueError) as error:
         raise _unreadable(f"{name} has a table 'meta' that says no format") from error
     if found > FORMAT:
         raise StateError(
@@ -222,10 +257,7 @@ def _is_catalog(connection: Connection, name: str) -> bool:
             f"{name} has format {found}, and this Weft knows formats up to {FORMAT}",
             hint="Use the newer Weft that wrote it, or start with another state folder.",
         )
-    if found < 1 or present != ours:
-        missing = ", ".join(sorted(ours - present)) or "nothing"
-        raise _unreadable(f"{name} is no whole catalog: format {found}, missing tables: {missing}")
-    return True
+    return found
 
 
 def _refusal(error: DBAPIError, name: str) -> StateError:

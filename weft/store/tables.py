@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from sqlalchemy import BigInteger, Column, DateTime, Dialect, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 1
+FORMAT = 2
+"""What a change of these tables raises by one, with a step in weft/store/migrations.py."""
 EARLIEST = -(2**63)
 """Before every moment: the `sealed_time` of a node that has sealed nothing."""
 
@@ -126,6 +127,21 @@ segments = Table(
     Column("rows", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("checksum", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+dead_letters = Table(
+    "dead_letters",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("stream", Text, nullable=False),
+    Column("batch_id", BigInteger, nullable=False),
+    Column("path", Text, nullable=False, unique=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("checksum", Text, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Index("ix_dead_letters_stream_batch", "stream", "batch_id"),
     sqlite_autoincrement=True,
 )
 
@@ -260,6 +276,20 @@ class SegmentRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetterRow:
+    """One file of a stream's rows that could not be counted; `id`, `created_at` are None only before it is stored."""
+
+    stream: str
+    batch_id: int
+    path: str
+    rows: int
+    bytes: int
+    checksum: str
+    created_at: datetime | None = None
+    id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TickRow:
     """The newest committed tick of a stream; (checkpoint, batch_id) says which batch that was."""
 
@@ -283,7 +313,9 @@ class TickLogRow:
     detail: Json
 
 
-CatalogRow = StreamRow | QueryRow | AggregateRow | NodeRow | LayoutRow | SegmentRow | TickRow | TickLogRow
+CatalogRow = (
+    StreamRow | QueryRow | AggregateRow | NodeRow | LayoutRow | SegmentRow | DeadLetterRow | TickRow | TickLogRow
+)
 
 TABLE_OF: dict[type[Any], Table] = {
     StreamRow: streams,
@@ -292,6 +324,7 @@ TABLE_OF: dict[type[Any], Table] = {
     NodeRow: nodes,
     LayoutRow: layouts,
     SegmentRow: segments,
+    DeadLetterRow: dead_letters,
     TickRow: ticks,
     TickLogRow: tick_log,
 }

@@ -20,6 +20,7 @@ from weft.store.tables import (
     TABLE_OF,
     AggregateRow,
     CatalogRow,
+    DeadLetterRow,
     Json,
     LayoutRow,
     NodeChange,
@@ -36,6 +37,7 @@ from weft.store.tables import (
 TICKS_KEPT = 1000
 Clock = Callable[[], datetime]
 Row = TypeVar("Row", bound=CatalogRow)
+FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
 
 _CHUNK = 1000  # both databases bound the number of parameters of one statement
 
@@ -86,6 +88,10 @@ class Reader:
         for chunk in _chunks(set(nodes)):
             found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
         return tuple(sorted(found, key=lambda row: row.id or 0))
+
+    def dead_letters(self, stream: str | None = None) -> tuple[DeadLetterRow, ...]:
+        """All files of dead letters, or those of one stream; oldest first."""
+        return self._select(DeadLetterRow, *_equals(tables.dead_letters.c.stream, stream))
 
     def tick(self, stream: str) -> TickRow | None:
         """The newest committed tick of the stream."""
@@ -143,10 +149,11 @@ class Writer(Reader):
         self.bump_revision()
 
     def delete_stream(self, name: str) -> bool:
-        """Drop the stream with its queries, nodes, segments and ticks; False when there was none."""
+        """Drop the stream with its queries, nodes, segments, dead letters and ticks; False when there was none."""
         found = self._delete(tables.streams.c.name, [name]) > 0
         self._delete(tables.queries.c.stream, [name])
         self.delete_nodes([node.id for node in self.nodes(name)])
+        self.delete_dead_letters([row.id for row in self.dead_letters(name) if row.id is not None])
         self._delete(tables.ticks.c.stream, [name])
         self._delete(tables.tick_log.c.stream, [name])
         if found:
@@ -232,33 +239,34 @@ class Writer(Reader):
         A path that is named here is no garbage any more: a tick that runs again after a crash writes its own files
         again, and whoever cleans up may have listed them as orphans in between.
         """
-        new = list(rows)
-        if not new:
-            return ()
-        parameters = [{name: value for name, value in values(row).items() if name != "id"} for row in new]
-        statement = insert(tables.segments).returning(tables.segments.c.id, sort_by_parameter_order=True)
-        ids = self._connection.scalars(statement, parameters).all()
-        self.forget_garbage([row.path for row in new])
-        return tuple(replace(row, id=id) for row, id in zip(new, ids, strict=True))
+        return self._add_files(list(rows))
 
     def remove_segments(self, ids: Iterable[int]) -> tuple[str, ...]:
         """Take segments out of sight; their paths, which are garbage from now on.
 
         All of them must still be there: a merge that lost one of its inputs to somebody else must not be published.
         """
-        wanted = set(ids)
-        found: list[str] = []
-        for chunk in _chunks(wanted):
-            found += self._connection.scalars(select(tables.segments.c.path).where(tables.segments.c.id.in_(chunk)))
-        if len(found) != len(wanted):
-            raise StateError(
-                "segments-changed",
-                f"{len(wanted) - len(found)} of {len(wanted)} segments were removed by somebody else",
-                hint="Only one engine may run on a stream: stop the other one, then restart this one.",
-            )
-        self._delete(tables.segments.c.id, wanted)
-        self.add_garbage(found)
-        return tuple(sorted(found))
+        return self._remove_files(tables.segments, ids)
+
+    def put_dead_letters(self, rows: Iterable[DeadLetterRow]) -> tuple[DeadLetterRow, ...]:
+        """Make files of dead letters visible: the rows as stored, with their ids, in the order given.
+
+        A batch that runs again brings the very files that it brought before: those stay as they are stored. Another
+        file under a stored path is StateError("catalog-conflict").
+        """
+        now = self._clock()
+        given = [replace(row, created_at=row.created_at or now) for row in rows]
+        stored: dict[str, DeadLetterRow] = {}
+        for chunk in _chunks({row.path for row in given}):
+            found = self._select(DeadLetterRow, tables.dead_letters.c.path.in_(chunk))
+            stored |= {row.path: row for row in found}
+        new = [row for row in given if not _same_file(row, stored.get(row.path))]
+        stored |= {row.path: row for row in self._add_files(new)}
+        return tuple(stored[row.path] for row in given)
+
+    def delete_dead_letters(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """Take dead letters out of sight; their paths, which are garbage from now on. All must still be there."""
+        return self._remove_files(tables.dead_letters, ids)
 
     def add_garbage(self, paths: Iterable[str]) -> None:
         """Mark files for deletion as of now; a path that is already marked keeps its older moment."""
@@ -299,6 +307,32 @@ class Writer(Reader):
         self._insert([entry])
         too_old = log.c.batch_id <= row.batch_id - TICKS_KEPT
         self._connection.execute(delete(log).where(log.c.stream == row.stream, too_old))
+
+    def _add_files(self, new: list[FileRow]) -> tuple[FileRow, ...]:
+        if not new:
+            return ()
+        table = TABLE_OF[type(new[0])]
+        parameters = [{name: value for name, value in values(row).items() if name != "id"} for row in new]
+        statement = insert(table).returning(table.c.id, sort_by_parameter_order=True)
+        ids = self._connection.scalars(statement, parameters).all()
+        self.forget_garbage([row.path for row in new])
+        return tuple(replace(row, id=id) for row, id in zip(new, ids, strict=True))
+
+    def _remove_files(self, table: Table, ids: Iterable[int]) -> tuple[str, ...]:
+        wanted = set(ids)
+        found: list[str] = []
+        for chunk in _chunks(wanted):
+            found += self._connection.scalars(select(table.c.path).where(table.c.id.in_(chunk)))
+        if len(found) != len(wanted):
+            what = table.name.replace("_", " ")
+            raise StateError(
+                "segments-changed",
+                f"{len(wanted) - len(found)} of {len(wanted)} {what} were removed by somebody else",
+                hint="Only one engine may run on a stream: stop the other one, then restart this one.",
+            )
+        self._delete(table.c.id, wanted)
+        self.add_garbage(found)
+        return tuple(sorted(found))
 
     def _insert(self, rows: Sequence[CatalogRow]) -> None:
         if rows:
@@ -345,6 +379,10 @@ def _equals(column: Column[Any], value: str | None) -> tuple[ColumnElement[bool]
 
 def _only(rows: tuple[Row, ...]) -> Row | None:
     return rows[0] if rows else None
+
+
+def _same_file(row: DeadLetterRow, stored: DeadLetterRow | None) -> bool:
+    return stored is not None and replace(row, id=stored.id, created_at=stored.created_at) == stored
 
 
 def _repeated(names: Sequence[str]) -> set[str]:

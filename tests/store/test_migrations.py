@@ -1,0 +1,251 @@
+"""A catalog of every older format opens whole in this Weft, also after kills inside the migration; never the other way.
+
+`formats/<n>.<database>.sql` is a catalog as the Weft of format n left it, and is never written anew.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from weft.errors import StateError
+from weft.registry import Registry
+from weft.store import catalog as catalog_module
+from weft.store.catalog import Catalog, sqlite_url
+from weft.store.migrations import STEPS
+from weft.store.state import load_state
+from weft.store.tables import FORMAT, DeadLetterRow
+
+FORMATS = Path(__file__).parent / "formats"
+OLDER = sorted({int(path.name.split(".")[0]) for path in FORMATS.glob("*.sql")})
+
+
+def restore(url: str, number: int) -> None:
+    """Make the database at the URL what the dump of the format says."""
+    engine = create_engine(url)
+    script = (FORMATS / f"{number}.{engine.dialect.name}.sql").read_text(encoding="utf-8")
+    if engine.dialect.name == "sqlite":
+        Path(engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        connection = engine.raw_connection()
+        connection.driver_connection.executescript(script)  # type: ignore[union-attr]
+        connection.close()
+    else:
+        with engine.begin() as begun:
+            for statement in re.split(r";\n", script):
+                if statement.strip():
+                    begun.exec_driver_sql(statement)
+    engine.dispose()
+
+
+def ask(url: str, sql: str) -> Any:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        answer = connection.execute(text(sql)).scalar()
+    engine.dispose()
+    return answer
+
+
+def picture(url: str) -> dict[str, Any]:
+    """Every table with its columns, keys and indexes, as the database itself tells them."""
+    engine = create_engine(url)
+    seen = inspect(engine)
+    told = {}
+    for table in sorted(seen.get_table_names()):
+        columns = [
+            (one["name"], str(one["type"]), one["nullable"], bool(one["default"])) for one in seen.get_columns(table)
+        ]
+        indexes = sorted((str(one["name"]), tuple(one["column_names"])) for one in seen.get_indexes(table))
+        unique = sorted(tuple(one["column_names"]) for one in seen.get_unique_constraints(table))
+        told[table] = (columns, seen.get_pk_constraint(table)["constrained_columns"], indexes, unique)
+    engine.dispose()
+    return told
+
+
+def test_there_is_a_step_and_a_dump_for_every_older_format() -> None:
+    assert [step.to for step in STEPS] == list(range(2, FORMAT + 1))
+    assert list(range(1, FORMAT)) == OLDER
+    assert len(list(FORMATS.glob("*.sql"))) == 2 * len(OLDER), "one for SQLite, one for PostgreSQL"
+
+
+@pytest.mark.parametrize("number", OLDER)
+def test_a_migrated_catalog_has_the_tables_of_a_new_one(url: str, number: int, tmp_path: Path) -> None:
+    restore(url, number)
+    old = picture(url)
+    Catalog(url).close()
+    migrated = picture(url)
+    assert migrated != old
+    if url.startswith("sqlite"):
+        new = sqlite_url(tmp_path / "new" / "catalog.db")
+    else:
+        engine = create_engine(url)
+        with engine.begin() as connection:
+            for table in migrated:
+                connection.execute(text(f"DROP TABLE {table}"))
+        engine.dispose()
+        new = url
+    Catalog(new).close()
+    assert picture(new) == migrated
+
+
+def test_everything_in_a_catalog_of_format_1_reads_back(url: str) -> None:
+    restore(url, 1)
+    catalog = Catalog(url)
+    assert ask(url, "SELECT value FROM meta WHERE key = 'format'") == str(FORMAT)
+    registry = Registry(catalog)
+    assert registry.stream("s").path == "/data/s"
+    assert [(name, one.row.status) for name, one in sorted(registry.queries().items())] == [
+        ("long", "running"),
+        ("short", "running"),
+        ("waiting", "registered"),
+    ]
+    with catalog.read() as tx:
+        assert tx.revision() == 6
+        assert [row.name for row in tx.aggregates()] == ["geometric_mean"]
+        assert [row.id for row in tx.segments()] == [9, 10, 17, 18, 21, 22, 25, 26, 27]
+        assert len(tx.tick_log("s")) == 10
+        assert len(tx.garbage()) == 2
+        assert tx.dead_letters() == ()
+        state = load_state("s", tx)
+    assert (state.batch_id, state.watermark, state.totals["rows"]) == (9, 894_000_000, 902)
+    assert {name: (one.rows, len(one.files)) for name, one in state.synopses.items()} == {
+        "node_043a718774c5": (1217, 5),
+        "node_6cf032ebc334": (1582, 4),
+    }
+    catalog.close()
+
+
+def test_a_migrated_catalog_goes_on(url: str, segment: Callable[..., Any]) -> None:
+    restore(url, 1)
+    catalog = Catalog(url)
+    with catalog.write() as tx:
+        (new,) = tx.add_segments([segment("s/new")])
+        assert new.id == 28, "ids go on where they were"
+        letter = DeadLetterRow(stream="s", batch_id=10, path="s/dead", rows=1, bytes=2, checksum="x")
+        (stored,) = tx.put_dead_letters([letter])
+        assert tx.dead_letters("s") == (stored,)
+    catalog.close()
+    again = Catalog(url)
+    with again.read() as tx:
+        assert tx.dead_letters("s") == (stored,)
+    again.close()
+
+
+def test_a_weft_that_knows_only_format_1_refuses_a_migrated_catalog(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    restore(url, 1)
+    Catalog(url).close()
+    monkeypatch.setattr(catalog_module, "FORMAT", 1)
+    with pytest.raises(StateError) as refused:
+        Catalog(url)
+    assert refused.value.code == "newer-format"
+    assert "format 2" in refused.value.message
+
+
+def test_a_weft_that_is_open_while_a_newer_one_migrates_stops(url: str) -> None:
+    catalog = Catalog(url)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE meta SET value = '{FORMAT + 1}' WHERE key = 'format'"))
+    engine.dispose()
+    for transaction in (catalog.read, catalog.write):
+        with pytest.raises(StateError) as refused, transaction():
+            pass
+        assert refused.value.code == "newer-format"
+    catalog.close()
+
+
+def test_a_table_of_somebody_else_is_not_taken_over(url: str) -> None:
+    restore(url, 1)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE dead_letters (theirs INT)"))
+    engine.dispose()
+    with pytest.raises(StateError) as refused:
+        Catalog(url)
+    assert refused.value.code == "catalog-unreadable"
+    assert "dead_letters" in refused.value.message
+    assert ask(url, "SELECT value FROM meta WHERE key = 'format'") == "1"
+
+
+# Opens the catalog and kills itself with signal 9 right before its k-th statement or commit.
+OPEN = """
+import os, signal, sys
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from weft.store.catalog import Catalog
+
+def open_catalog(url, k):
+    count = 0
+    def die(*_):
+        nonlocal count
+        count += 1
+        if count == k:
+            os.kill(os.getpid(), signal.SIGKILL)
+    event.listen(Engine, "before_cursor_execute", die)
+    event.listen(Engine, "commit", die)
+    Catalog(url).close()
+
+for k in range(1, 1000):
+    child = os.fork()
+    if child == 0:
+        open_catalog(sys.argv[1], k)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    print("killed" if os.WIFSIGNALED(status) else "opened", flush=True)
+    if not os.WIFSIGNALED(status):
+        break
+    sys.stdin.readline()
+"""
+
+
+def test_a_kill_between_any_two_statements_of_a_migration_leaves_the_old_format_whole(
+    url: str, python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    restore(url, 1)
+    before = picture(url)
+    process = python(OPEN, url)
+    assert process.stdin and process.stdout
+    deaths = 0
+    for line in process.stdout:
+        if "opened" in line:
+            break
+        assert "killed" in line, line + process.stdout.read()
+        deaths += 1
+        assert picture(url) == before
+        assert ask(url, "SELECT value FROM meta WHERE key = 'format'") == "1"
+        assert ask(url, "SELECT count(*) FROM segments") == 9
+        process.stdin.write("on\n")
+        process.stdin.flush()
+    assert process.wait(30) == 0
+    assert deaths > 5
+    assert ask(url, "SELECT value FROM meta WHERE key = 'format'") == str(FORMAT)
+    assert ask(url, "SELECT count(*) FROM segments") == 9
+    assert ask(url, "SELECT count(*) FROM dead_letters") == 0
+
+
+OPEN_ONCE = """
+import sys
+from weft.store.catalog import Catalog
+sys.stdin.readline()
+with Catalog(sys.argv[1]).read() as tx:
+    assert len(tx.segments()) == 9 and tx.dead_letters() == ()
+"""
+
+
+def test_processes_that_open_an_old_catalog_at_once_migrate_it_once(
+    url: str, python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    restore(url, 1)
+    processes = [python(OPEN_ONCE, url) for _ in range(3)]
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, out

@@ -1,0 +1,65 @@
+"""From the catalog formats of older Wefts to the one in use, a step for each format.
+
+Keeps: all steps and the new format number are one transaction of the caller, so a crash leaves the old format whole.
+A step is frozen once it is released. It says its tables itself, because those of weft/store/tables.py go on changing;
+a test compares a migrated catalog of every older format with a new one, column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import BigInteger, Column, Connection, DateTime, Index, Integer, MetaData, Table, Text, text
+
+from weft.store import tables
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a catalog of format `to - 1` becomes one of format `to`, and which tables that adds."""
+
+    to: int
+    adds: frozenset[str]
+    apply: Callable[[Connection], None]
+
+
+def _add_dead_letters(connection: Connection) -> None:
+    table = Table(
+        "dead_letters",
+        MetaData(),
+        Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+        Column("stream", Text, nullable=False),
+        Column("batch_id", BigInteger, nullable=False),
+        Column("path", Text, nullable=False, unique=True),
+        Column("rows", BigInteger, nullable=False),
+        Column("bytes", BigInteger, nullable=False),
+        Column("checksum", Text, nullable=False),
+        Column("created_at", DateTime(timezone=True), nullable=False),
+        Index("ix_dead_letters_stream_batch", "stream", "batch_id"),
+        sqlite_autoincrement=True,
+    )
+    table.create(connection)
+
+
+STEPS = (Step(2, frozenset({"dead_letters"}), _add_dead_letters),)
+
+
+def tables_of(format_number: int) -> frozenset[str]:
+    """The tables that a catalog of a known format has.
+
+    >>> sorted(tables_of(2) - tables_of(1))
+    ['dead_letters']
+    """
+    later = (step.adds for step in STEPS if step.to > format_number)
+    return frozenset(tables.metadata.tables).difference(*later)
+
+
+def migrate(connection: Connection, found: int) -> int:
+    """Bring a catalog of an older format to the newest, inside the caller's transaction; the format it has now."""
+    for step in STEPS:
+        if step.to > found:
+            step.apply(connection)
+            found = step.to
+            connection.execute(text("UPDATE meta SET value = :to WHERE key = 'format'"), {"to": str(found)})
+    return found
