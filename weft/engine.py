@@ -8,11 +8,13 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from weft.errors import EngineError
 from weft.handle import ContinuousQuery
@@ -23,12 +25,15 @@ from weft.read.cache import RESULT_BYTES, Recent, TableCache
 from weft.read.duck import Duck
 from weft.read.reader import Reader
 from weft.registry import DEFAULT_KEEP, Registry
+from weft.sources import Roots
+from weft.spark.dead import LETTERS
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
+from weft.store.letters import read_letters
 from weft.store.state import StreamState
-from weft.streams import define_stream
+from weft.streams import DEFAULT_AHEAD, define_stream
 from weft.tick import Ticker
 
 if TYPE_CHECKING:
@@ -49,7 +54,9 @@ class Engine:
         spark: SparkSession | None = None,
         catalog: str | None = None,
         spark_settings: Mapping[str, str] | None = None,
+        roots: Iterable[str | os.PathLike[str]] | None = None,
     ) -> None:
+        self._roots = Roots.of(roots)
         self._root = os.fspath(state).rstrip("/")
         self._local = "://" not in self._root and not self._root.startswith("file:")
         if not self._local and catalog is None:
@@ -108,9 +115,14 @@ class Engine:
         dataframe: DataFrame | None = None,
         event_time: str,
         watermark: str = "0 seconds",
+        max_ahead: str | None = DEFAULT_AHEAD,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a stream; again with the same definition does nothing."""
+        """Add a stream; again with the same definition does nothing.
+
+        Windows close when the watermark, the newest event time less `watermark`, passes their end. A row whose time is
+        more than `max_ahead` ahead of the clock is left out with the reason (see dead_letters); None takes any time.
+        """
         stream = define_stream(
             name,
             source=source,
@@ -120,7 +132,9 @@ class Engine:
             event_time=event_time,
             watermark=watermark,
             options=options,
+            max_ahead=max_ahead,
         )
+        self._roots.check(stream)
         with self._lock:
             self.registry.add_stream(stream)
             if dataframe is not None:
@@ -210,6 +224,15 @@ class Engine:
             "streams": {name: self._stream_metrics(name) for name in sorted(self.registry.streams())},
         }
 
+    def dead_letters(self, stream: str) -> pa.Table:
+        """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
+
+        Reasons: 'unparsable', 'no event time', 'too far ahead', and 'unreadable file', where the source is the file.
+        """
+        with self.catalog.read() as reader:
+            known = reader.dead_letters(self.registry.stream(stream).name)
+        return read_letters(self.files, known, LETTERS)
+
     def network(self, stream: str) -> Network:
         """The network that the stream's queries ask for."""
         return self.plan(stream).network
@@ -229,7 +252,7 @@ class Engine:
         return {
             "rows": state.totals.get("rows", 0),
             "late_rows": state.totals.get("late", 0),
-            "rows_without_time": state.totals.get("timeless", 0),
+            "dead_letters": dict(state.totals.get("dead", {})),
             "ticks": state.totals.get("ticks", 0),
             "batch_id": state.batch_id,
             "watermark": state.watermark,
@@ -253,6 +276,8 @@ class Engine:
     def _runner(self, name: str) -> Runner:
         with self._lock:
             if name not in self._runners or not self._runners[name].active:
+                # Again, because the definition comes from the catalog, which others may write.
+                self._roots.check(self.registry.stream(name))
                 self._runners[name] = Runner(
                     self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )

@@ -16,6 +16,7 @@ from typing import Any
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
+from weft.failpoint import failpoint
 from weft.plan.needs import Needs, analyse
 from weft.plan.windows import duration_text, micros
 from weft.read.view import View, build_view
@@ -167,6 +168,8 @@ class Registry:
                 with self._catalog.write() as catalog:
                     catalog.put_queries(one.row for one in fresh)
                     self._revision = catalog.revision()
+                    failpoint("register-inside")
+                failpoint("register-after")
                 for one in fresh:
                     self._remember(one)
             return [self._queries[name] for name in texts]
@@ -178,6 +181,8 @@ class Registry:
             with self._catalog.write() as catalog:
                 catalog.delete_query(name)
                 self._revision = catalog.revision()
+                failpoint("drop-inside")
+            failpoint("drop-after")
             self._forget(name)
 
     def query(self, name: str) -> Registered:
@@ -207,6 +212,7 @@ class Registry:
                 catalog.update_queries(
                     {name: {"status": FAILED, "status_detail": reason} for name, reason in reasons.items()}
                 )
+                failpoint("fail-inside")
             self.refresh()
 
     def version(self, stream: str) -> int:

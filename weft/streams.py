@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+# No clock is this wrong by accident of a time zone; what is further ahead is a mistake, not a row of the future.
+DEFAULT_AHEAD = "1 day"
+
+# A stream's name is part of the names of files, and Linux takes 255 bytes for one.
+MAX_NAME = 60
+MAX_PATH = 4096
+MAX_OPTION = 1000
+
+
 @dataclass(frozen=True)
 class Stream:
     """A registered stream. `source` is None for one that is handed over as a DataFrame each time."""
@@ -28,6 +38,8 @@ class Stream:
     source: str | None = None
     path: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    # How far ahead of the clock an event time may be, None for any distance.
+    max_ahead: timedelta | None = None
 
     @property
     def schema(self) -> StreamSchema:
@@ -47,6 +59,7 @@ class Stream:
             "source": self.source,
             "path": self.path,
             "options": dict(sorted(self.options.items())),
+            "max_ahead": None if self.max_ahead is None else duration_text(self.max_ahead),
         }
 
     @classmethod
@@ -60,6 +73,8 @@ class Stream:
             kept["source"],
             kept["path"],
             kept["options"],
+            # A stream from before there was a limit has the usual one.
+            _ahead(kept.get("max_ahead", DEFAULT_AHEAD)),
         )
 
 
@@ -73,10 +88,12 @@ def define_stream(
     event_time: str,
     watermark: str,
     options: Mapping[str, Any] | None,
+    max_ahead: str | None = DEFAULT_AHEAD,
 ) -> Stream:
     """A stream from what the user said; refuses what cannot work, before anything is kept."""
-    if not name.isidentifier():
-        raise StreamError("bad-name", f"{name!r} cannot name a stream", hint="Use letters, digits and underscores.")
+    if not name.isidentifier() or len(name) > MAX_NAME:
+        hint = f"Use 1 to {MAX_NAME} letters, digits and underscores."
+        raise StreamError("bad-name", f"{name[:200]!r} cannot name a stream", hint=hint)
     if (source is None) == (dataframe is None):
         raise StreamError(
             "bad-source",
@@ -124,7 +141,40 @@ def define_stream(
             hint="Say how late a row may come, for example '10 seconds'.",
         )
     given = {key: str(value) for key, value in (options or {}).items()}
-    return Stream(name, columns, found, delay, source, path, given)
+    for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
+        check_text(text or "", what, longest)
+    for key, value in given.items():
+        check_text(key, "name of an option", MAX_OPTION)
+        # A separator may well be a tab; no option is NUL, which ends a text for programs in C.
+        check_text(value.replace("\t", " ").replace("\n", " ").replace("\r", " "), f"option {key!r}", MAX_OPTION)
+    if given.get("mode", "PERMISSIVE").upper() != "PERMISSIVE":
+        raise StreamError(
+            "bad-option",
+            f"mode={given['mode']} would lose rows of stream {name!r}, or stop it at the first bad one",
+            hint="Leave mode out: rows that cannot be parsed go to engine.dead_letters().",
+        )
+    return Stream(name, columns, found, delay, source, path, given, _ahead(max_ahead))
+
+
+def _ahead(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    limit = parse_duration(text)
+    if limit < timedelta(0):
+        raise StreamError(
+            "bad-max-ahead",
+            f"max_ahead={text!r} would leave out rows of the past",
+            hint="Say how far ahead of the clock a row's time may be, for example '1 hour', or None for any distance.",
+        )
+    return limit
+
+
+def check_text(text: str, what: str, longest: int) -> None:
+    """Refuse a text with control characters or lone surrogates, or one that is far too long."""
+    if len(text) > longest:
+        raise StreamError("bad-source", f"the {what} has more than {longest} characters", hint="Use a shorter one.")
+    if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
+        raise StreamError("bad-source", f"the {what} {text[:60]!r} holds a control character", hint="Remove it.")
 
 
 def quoted(column: str) -> str:

@@ -3,7 +3,7 @@
 Order: plan, aggregate on Spark, judge lateness, derive coarser nodes, write files, commit; then finish the windows
 that closed for those who want them at once, seal closed slices, and delete what nobody can need.
 The commit is one catalog transaction; before it nothing of the tick is visible, after it everything is. A tick that
-runs again after a crash writes the same files again and commits once.
+runs again after a crash writes its files anew, under other names, and commits once; what no catalog names is garbage.
 """
 
 from __future__ import annotations
@@ -11,27 +11,32 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from weft.errors import StateError
+from weft.failpoint import failpoint, failpoint_soon
 from weft.plan.network import Network
 from weft.planning import Plan, epochs, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.registry import Registered, Registry
-from weft.spark.batch import Batch, aggregate
+from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
-from weft.spark.compute import FAILURES, blame, merge_step
+from weft.spark.compute import FAILURES, Arrived, blame, merge_step
+from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.files import Files
 from weft.store.finish import finish
 from weft.store.history import activate, changed_nodes, new_nodes
+from weft.store.letters import Filed, file_letters
+from weft.store.orphans import clear_orphans
 from weft.store.rows import START
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis, load_state
@@ -39,8 +44,6 @@ from weft.store.tables import LayoutRow, NodeRow, SegmentRow, TickRow
 from weft.store.tend import tend, write_product
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from weft.streams import Stream
 
 log = logging.getLogger("weft.tick")
@@ -75,6 +78,8 @@ class Ticker:
         self._registry, self._catalog, self._files, self._duck, self._cache = registry, catalog, files, duck, cache
         self._lock = threading.Lock()
         self._plan: Plan | None = None
+        # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
+        self._tidy = False
         with catalog.read() as reader:
             self._state = load_state(stream.name, reader)
 
@@ -106,61 +111,98 @@ class Ticker:
         """The stream's queries that have not failed, as they are registered now."""
         return self._registry.queries(self.stream.name, failed=False)
 
-    def run(self, rows: DataFrame, batch: BatchMark, jobs: Callable[[], int]) -> None:
+    def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
         with self._lock:
-            if self._is_done(batch):
+            if self._is_done(batch.mark):
                 return
-            watch, before, watermark = Stopwatch(), jobs(), self._state.watermark
-            with watch.stage("plan"):
-                self._registry.refresh()
-            plan, found, new = self._compute_for_all(rows, batch.batch_id, watch)
-            with watch.stage("commit"):
-                self._commit(plan, batch, found, new)
-            with watch.stage("finish"):
-                self._finish(plan, watermark)
-            with watch.stage("tend"):
-                self._state = tend(
-                    self._state,
-                    plan.network,
-                    plan.reach,
-                    epochs(self._queries()),
-                    self._catalog,
-                    self._files,
-                    self._duck,
-                    self._cache,
-                )
-            self.last = {
-                "batch_id": batch.batch_id,
-                "rows": found.rows,
-                "jobs": jobs() - before,
-                "queries": len(plan.queries),
-                "nodes": len(plan.network.nodes),
-                "partial_rows": sum(table.num_rows for table in new.rows.values()),
-                "seconds": watch.seconds,
-            }
-            log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+            if not self._tidy:
+                clear_orphans(self.stream.name, self._catalog, self._files)
+            self._tidy = False
+            self._run(batch)
+            self._tidy = True
 
-    def _compute_for_all(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
-        """The new rows for all queries that do not fail on this batch; the others are stopped, each with its reason."""
+    def _run(self, batch: Arrived) -> None:
+        """The tick itself, stage by stage."""
+        watch, before, watermark = Stopwatch(), batch.jobs(), self._state.watermark
+        with watch.stage("plan"):
+            self._registry.refresh()
+        plan, found, new, letters = self._compute_for_all(batch, watch)
+        with watch.stage("commit"):
+            self._commit(plan, batch.mark, found, new, letters)
+        with watch.stage("finish"):
+            self._finish(plan, watermark)
+        with watch.stage("tend"):
+            self._state = tend(
+                self._state,
+                plan.network,
+                plan.reach,
+                epochs(self._queries()),
+                self._catalog,
+                self._files,
+                self._duck,
+                self._cache,
+            )
+        failpoint("tick-end")
+        self.last = {
+            "batch_id": batch.mark.batch_id,
+            "rows": found.rows,
+            "dead": sum(letters.counts.values()),
+            "jobs": batch.jobs() - before,
+            "queries": len(plan.queries),
+            "nodes": len(plan.network.nodes),
+            "partial_rows": sum(table.num_rows for table in new.rows.values()),
+            "seconds": watch.seconds,
+        }
+        log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+
+    def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:
+        """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
         try:
-            return self._compute(rows, batch_id, watch)
+            plan, found, new = self._compute(batch, watch)
         except FAILURES:
-            needs = {name: one.needs for name, one in self.plan().queries.items()}
-            culprits = blame(rows, self.stream.name, needs, self._state.watermark, self._duck, batch_id)
-            if not culprits:
+            with watch.stage("mend"):
+                batch, letters = batch.cleaned()
+        else:
+            with watch.stage("mend"):
+                letters = batch.dead_letters() if found.dead else NO_LETTERS
+            return plan, found, new, letters
+        try:
+            plan, found, new = self._compute(batch, watch)
+        except FAILURES:
+            with watch.stage("mend"):
+                stopped = self._stop_failing(batch)
+            if not stopped:
                 raise
-            log.error("queries stopped", extra={"stream": self.stream.name, "queries": sorted(culprits)})
-            self._registry.fail({name: f"batch {batch_id}: {reason}" for name, reason in culprits.items()})
-        return self._compute(rows, batch_id, watch)
+            plan, found, new = self._compute(batch, watch)
+        # What was taken out before is part of what arrived.
+        return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
 
-    def _compute(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
+    def _stop_failing(self, batch: Arrived) -> bool:
+        """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
+        number = batch.mark.batch_id
+        needs = {name: one.needs for name, one in self.plan().queries.items()}
+        culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._duck)
+        if not culprits:
+            return False
+        log.error("queries stopped", extra={"stream": self.stream.name, "batch_id": number, "reasons": culprits})
+        since = datetime.now(UTC).isoformat(" ", "seconds")
+        self._registry.fail({name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()})
+        return True
+
+    def _compute(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
         with watch.stage("plan"):
             plan = self.plan()
+        failpoint("spark-before")
+        failpoint_soon("spark-running")
         with watch.stage("spark"):
-            found = aggregate(rows, plan.statements, batch_id)
+            found = batch.aggregate(plan.network, plan.statements)
+        failpoint("spark-after")
         with watch.stage("merge"):
-            new = merge_step(found, plan.network, plan.statements, self._state.watermark, self._duck, batch_id)
+            new = merge_step(
+                found, plan.network, plan.statements, self._state.watermark, self._duck, batch.mark.batch_id
+            )
+        failpoint("merge-after")
         return plan, found, new
 
     def _is_done(self, batch: BatchMark) -> bool:
@@ -192,14 +234,14 @@ class Ticker:
             )
         return True
 
-    def _commit(self, plan: Plan, batch: BatchMark, found: Batch, new: NewRows) -> None:
+    def _commit(self, plan: Plan, batch: BatchMark, found: Batch, new: NewRows, letters: DeadLetters) -> None:
         """Write the files and make them visible with everything else that the tick changed."""
         state, network = self._state, plan.network
+        filed = self._file(letters, batch.batch_id)
         fresh, history = new_nodes(network, state, batch.batch_id, self._duck, self._cache)
         products = [*history, *_products(network, new, batch.batch_id)]
         segments = [
-            write_product(self._files, self._cache, self.stream.name, node, product, place)
-            for place, (node, product) in enumerate(products)
+            write_product(self._files, self._cache, self.stream.name, node, product) for node, product in products
         ]
         layouts = {**state.layouts, **{product.layout.id: product.layout for _, product in products}}
         moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
@@ -207,7 +249,8 @@ class Ticker:
         # The newest row only moves forward, so the watermark does too.
         watermark = None if newest is None else newest - self.stream.delay
         totals = {
-            **_add(state.totals, rows=found.rows, timeless=found.timeless, late=new.dropped, ticks=1),
+            **_add(state.totals, rows=found.rows, late=new.dropped, ticks=1),
+            "dead": _sum(state.totals.get("dead", {}), letters.counts),
             "drops": [[sorted(windows), end] for windows, end in _drops(state, network, new)],
         }
         row = TickRow(
@@ -221,7 +264,10 @@ class Ticker:
         )
         changed = [*fresh, *changed_nodes(network, state)]
         pending = {name: one for name, one in self._queries().items() if name in plan.queries}
+        failpoint("commit-before")
         with self._catalog.write() as catalog:
+            catalog.put_dead_letters(filed.added)
+            catalog.delete_dead_letters(filed.removed)
             for identifier in layouts.keys() - state.layouts.keys():
                 catalog.put_layout(LayoutRow(id=identifier, definition=layouts[identifier].definition()))
             catalog.put_nodes(changed)
@@ -236,6 +282,7 @@ class Ticker:
                 _synopses(network, state, changed, stored),
                 layouts,
             )
+            failpoint("commit-inside")
             since = activate(pending, after, batch.batch_id)
             if since:
                 catalog.update_queries(
@@ -246,20 +293,35 @@ class Ticker:
                 )
             revision = catalog.revision()
             catalog.delete_nodes([node for node in state.synopses if node not in network.by_id])
-            catalog.put_tick(row, detail={"rows": found.rows, "late": new.dropped})
+            catalog.put_tick(row, detail={"rows": found.rows, "late": new.dropped, "dead": dict(letters.counts)})
+            failpoint("commit-end")
+        failpoint("commit-after")
         self._registry.activated(since, revision)
         self._state = after
+
+    def _file(self, letters: DeadLetters, batch_id: int) -> Filed:
+        """The batch's dead letters as a file."""
+        if not letters.counts:
+            return Filed()
+        log.warning("rows left out", extra={"stream": self.stream.name, "batch_id": batch_id, **letters.counts})
+        with self._catalog.read() as reader:
+            known = reader.dead_letters(self.stream.name)
+        filed = file_letters(self._files, self.stream.name, batch_id, letters.table, known)
+        failpoint("dead-letters-written")
+        return filed
 
     def _finish(self, plan: Plan, before: int | None) -> None:
         """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
         products = finish(plan.families, plan.network, self._state, before, self._duck, self._cache)
         if products:
             segments = [
-                write_product(self._files, self._cache, self.stream.name, node, product, 500 + place)
-                for place, (node, product) in enumerate(products)
+                write_product(self._files, self._cache, self.stream.name, node, product) for node, product in products
             ]
+            failpoint("finish-written")
             with self._catalog.write() as catalog:
                 stored = catalog.add_segments(segments)
+                failpoint("finish-inside")
+            failpoint("finish-after")
             synopses = _synopses(plan.network, self._state, [], stored)
             self._state = replace(self._state, synopses=synopses)
 
@@ -294,6 +356,10 @@ def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[fro
         kinds = frozenset(map(str, network.windows))
         drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
     return sorted(drops.items(), key=lambda item: item[1])[-MAX_DROPS:]
+
+
+def _sum(totals: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {name: totals.get(name, 0) + more.get(name, 0) for name in {**totals, **more}}
 
 
 def _add(totals: Mapping[str, Any], **more: int) -> dict[str, int]:

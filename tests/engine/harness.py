@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import weft
 from tests.engine.rows import DDL, Ticks, as_table
 from weft.plan.windows import duration_text
+from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import BatchMark
 
@@ -52,4 +53,5 @@ def feed(engine: weft.Engine, streams: Iterable[str], rows: pa.Table) -> None:
     for name in streams:
         ticker = engine._ticker(name)
         number = ticker.state.batch_id + 1
-        ticker.run(project(frame, ticker.stream), BatchMark("fed", number, f"offsets {number}"), lambda: 0)
+        mark = BatchMark("fed", number, f"offsets {number}")
+        ticker.run(SparkBatch(project(frame, ticker.stream), mark, ticker.stream))

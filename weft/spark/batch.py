@@ -11,31 +11,39 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
 from weft.plan.network import Node
+from weft.spark.dead import CORRUPT, moment
 from weft.spark.level0 import MOMENT, NEWEST, SET, SLICE, TIMED, Statement
 from weft.spark.session import BATCH_SETTINGS
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.streams import Stream, quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a micro-batch held: rows, rows without a time, the newest time, and the base nodes' partial rows."""
+    """What a micro-batch held: rows, how many of them dead, the newest time, and the base nodes' partial rows."""
 
     rows: int
-    timeless: int
+    dead: int
     newest: int | None
     partials: dict[str, pa.Table]
 
 
-def project(rows: DataFrame, stream: Stream) -> DataFrame:
-    """The part of the plan that stands before the sink: only declared columns, and the time as a number."""
+def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, corrupt: bool = False) -> DataFrame:
+    """The part of the plan that stands before the sink: only declared columns, and the time as a number.
+
+    The time of a row that is dead is NULL; `now` is the clock that judges it, by default that of the batch. With
+    `corrupt`, the text of rows that could not be parsed is there too.
+    """
     from pyspark.sql import functions as f
 
+    parsed = CORRUPT in rows.columns
     columns = [f.col(quoted(name)).cast(str(kind)).alias(name) for name, kind in stream.columns]
-    return rows.select(*columns).withColumn(MOMENT, f.unix_micros(f.col(quoted(stream.event_time))))
+    time = moment(stream, f.current_timestamp() if now is None else now, parsed).alias(MOMENT)
+    beside = [f.col(CORRUPT)] if parsed and corrupt else []
+    return rows.select(*columns, time, *beside)
 
 
 def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> Batch:
@@ -58,20 +66,20 @@ def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -
 def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id: int) -> Batch:
     """The answers of all statements by node, without rows that have no time; the first node counts the batch."""
     partials: dict[str, list[pa.Table]] = {}
-    rows = timeless = None
+    rows = dead = None
     for statement, table in zip(statements, tables, strict=True):
         for identifier, node in statement.sets.items():
             mine = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
             timed = mine[TIMED] if node.running else pc.is_valid(mine[SLICE])
-            if rows is None or timeless is None:
+            if rows is None or dead is None:
                 rows = int(pc.sum(mine[ROWS.name]).as_py() or 0)
-                timeless = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
+                dead = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
             schema = row_schema(node.dimensions, node.statistics)
             partials.setdefault(node.id, []).append(
                 conform(_partial(mine.filter(timed), node, statement, batch_id), schema)
             )
     newest = pc.max(tables[0][NEWEST]).as_py()
-    return Batch(rows or 0, timeless or 0, newest, {name: pa.concat_tables(parts) for name, parts in partials.items()})
+    return Batch(rows or 0, dead or 0, newest, {name: pa.concat_tables(parts) for name, parts in partials.items()})
 
 
 def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) -> pa.Table:

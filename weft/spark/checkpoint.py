@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -30,6 +32,22 @@ def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
     metadata = json.loads(_read(session, f"{folder}/metadata"))
     offsets = _read(session, f"{folder}/offsets/{batch_id}")
     return BatchMark(metadata["id"], batch_id, hashlib.sha256(offsets).hexdigest())
+
+
+def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
+    """The clock of a batch in milliseconds, the same each time it runs."""
+    lines = _read(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
+    return int(json.loads(lines[1])["batchTimestampMs"])
+
+
+def list_files(session: SparkSession, folder: str, batch_id: int) -> tuple[str, ...]:
+    """The files that a batch of a file source covers; every tenth entry of Spark's log repeats those before it."""
+    try:
+        entries = _read(session, f"{folder}/sources/0/{batch_id}")
+    except (FileNotFoundError, Py4JJavaError):
+        entries = _read(session, f"{folder}/sources/0/{batch_id}.compact")
+    found = (json.loads(line) for line in entries.decode().splitlines()[1:])
+    return tuple(one["path"] for one in found if one["batchId"] == batch_id)
 
 
 def _read(session: SparkSession, place: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -15,19 +15,38 @@ from weft.plan.isolate import find_culprits
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
 from weft.read.duck import Duck
-from weft.spark.batch import Batch, aggregate
+from weft.spark.batch import Batch
+from weft.spark.checkpoint import BatchMark
+from weft.spark.dead import DeadLetters
 from weft.spark.failure import reason_of
 from weft.spark.level0 import Statement, statements
 from weft.store.derive import NewRows, merge_from, new_rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 # PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 # What an expression that fails on a row can raise, on Spark or where partial rows are merged.
 FAILURES = (PySparkException, Py4JError, duckdb.Error)
+
+
+class Arrived(Protocol):
+    """A micro-batch as the tick sees it."""
+
+    @property
+    def mark(self) -> BatchMark:
+        """Which batch it is."""
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+        """The partial rows of the network's base nodes."""
+
+    def dead_letters(self) -> DeadLetters:
+        """The batch's dead rows, each with its reason and where it came from."""
+
+    def cleaned(self) -> tuple[Arrived, DeadLetters]:
+        """The batch without dead rows and unreadable files, and these; for when it failed as it came."""
+
+    def jobs(self) -> int:
+        """How many Spark jobs the stream has started so far."""
 
 
 def merge_step(
@@ -38,7 +57,7 @@ def merge_step(
 
 
 def blame(
-    rows: DataFrame, stream: str, queries: Mapping[str, Needs], watermark: int | None, duck: Duck, batch_id: int
+    batch: Arrived, stream: str, queries: Mapping[str, Needs], watermark: int | None, duck: Duck
 ) -> dict[str, str]:
     """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read."""
 
@@ -46,7 +65,7 @@ def blame(
         network = build_network(stream, {name: queries[name] for name in names})
         parts = statements(network)
         try:
-            merge_step(aggregate(rows, parts, batch_id), network, parts, watermark, duck, batch_id)
+            merge_step(batch.aggregate(network, parts), network, parts, watermark, duck, batch.mark.batch_id)
         except FAILURES as error:
             return reason_of(error)
         return ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import EngineError, StreamError, WeftError
+from weft.failpoint import failpoint
+from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.failure import reason_of
-from weft.streams import quoted
+from weft.spark.reading import configured, is_file_source, read_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,7 +116,12 @@ class Runner:
                 def jobs() -> int:
                     return _jobs(session, group)
 
-                self._ticker.run(rows, read_mark(session, self._checkpoint, batch_id), jobs)
+                failpoint("batch-begin")
+                mark = read_mark(session, self._checkpoint, batch_id)
+                failpoint("batch-marked")
+                stream = self._ticker.stream
+                read = partial(read_files, session, stream) if is_file_source(stream) else None
+                self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
         except BaseException as error:
             self._failure = error
             raise
@@ -128,8 +136,7 @@ class Runner:
                     hint=f"Call engine.add_stream({stream.name!r}, dataframe=...) again after opening.",
                 )
             return self._dataframe
-        reader = self._session.readStream.format(stream.source).options(**stream.options)
-        reader = reader.schema(", ".join(f"{quoted(name)} {kind}" for name, kind in stream.columns))
+        reader = configured(self._session.readStream, stream)
         return reader.load(stream.path) if stream.path is not None else reader.load()
 
 

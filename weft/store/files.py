@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.errors import StateError
+from weft.failpoint import failpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,8 +68,8 @@ class Files(Protocol):
     def uri(self, path: str) -> str:
         """Where another engine (DuckDB, Spark) finds the file."""
 
-    def remove_leftovers(self) -> int:
-        """Remove the temporary files of killed writers, and say how many; only while nobody is writing."""
+    def remove_leftovers(self, under: str = "") -> int:
+        """Remove the temporary files of killed writers in a folder, and say how many; only while nobody writes there."""
 
 
 class LocalFiles:
@@ -120,8 +121,9 @@ class LocalFiles:
     def uri(self, path: str) -> str:
         return str(self._place(path))
 
-    def remove_leftovers(self) -> int:
-        leftovers = [path for path in self._walk(self._root) if TEMPORARY.match(path.rpartition("/")[2])]
+    def remove_leftovers(self, under: str = "") -> int:
+        start = self._place(under) if under else self._root
+        leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
         for path in leftovers:
             (self._root / path).unlink(missing_ok=True)
         return len(leftovers)
@@ -228,16 +230,21 @@ def _parse(path: str, source: pa.NativeFile, columns: Sequence[str] | None) -> p
 def _write_durably(target: Path, data: pa.Buffer) -> None:
     temporary = Path(temporary_name(str(target)))
     try:
+        failpoint("file-create")
         descriptor = _create(temporary)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
+            failpoint("file-write")
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
+            failpoint("file-sync")
             os.fsync(file.fileno())
+        failpoint("file-rename")
         temporary.replace(target)
-    except BaseException:
+    except Exception:
         temporary.unlink(missing_ok=True)
         raise
+    failpoint("file-renamed")
     _sync_folder(target.parent)
 
 

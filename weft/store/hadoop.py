@@ -101,8 +101,9 @@ class HadoopFiles:
     def uri(self, path: str) -> str:
         return f"{self._root}/{checked_path(path)}"
 
-    def remove_leftovers(self) -> int:
-        leftovers = [path for path in self._walk(self._root) if TEMPORARY.match(path.rpartition("/")[2])]
+    def remove_leftovers(self, under: str = "") -> int:
+        start = self.uri(under) if under else self._root
+        leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
         for path in leftovers:
             with _storage_errors(path):
                 self._fs.delete(self._hadoop.Path(f"{self._root}/{path}"), False)

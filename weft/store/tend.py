@@ -6,10 +6,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
 
+from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -27,10 +29,9 @@ LEASE = timedelta(minutes=1)
 MAX_LEDGERS = 8
 
 
-def write_product(files: Files, cache: TableCache, stream: str, node: str, product: Product, place: int) -> SegmentRow:
-    """Write a file; its name follows from the tick, so a tick that runs again writes the same files again."""
-    family = f"-{product.family}" if product.family else ""
-    name = f"{stream}/{node}/{product.kind}{product.rank}-{product.batch_to}-{place}{family}.parquet"
+def write_product(files: Files, cache: TableCache, stream: str, node: str, product: Product) -> SegmentRow:
+    """Write a file under a name that nothing had before: what a catalog names, or a reader holds, never changes."""
+    name = f"{stream}/{node}/{product.kind}{product.rank}-{product.batch_to}-{uuid4().hex[:12]}.parquet"
     written = files.write_table(name, product.table)
     cache.put(name, product.table)
     return SegmentRow(
@@ -73,10 +74,13 @@ def tend(
     with catalog.read() as reader:
         garbage = reader.garbage(older_than=LEASE)
     if garbage:
+        failpoint("garbage-before")
         files.delete(garbage)
         cache.forget(garbage)
+        failpoint("garbage-between")
         with catalog.write() as writer:
             writer.forget_garbage(garbage)
+        failpoint("garbage-after")
     return state
 
 
@@ -92,10 +96,8 @@ def _seal(sealer: Sealer, node: Node, state: StreamState, retention: int | None)
 def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:
     """One node's change: write the new files, then swap them for the old ones in the catalog."""
     synopsis = state.synopses[change.node]
-    segments = [
-        write_product(files, cache, state.stream, change.node, product, 1000 + place)
-        for place, product in enumerate(change.added)
-    ]
+    segments = [write_product(files, cache, state.stream, change.node, product) for product in change.added]
+    failpoint("tend-written")
     complete_from = max(synopsis.complete_from, change.gone_to)
     node = replace(synopsis.node, complete_from=None if complete_from == EARLIEST else complete_from)
     if change.sealed is not None:
@@ -108,6 +110,8 @@ def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, c
         writer.remove_segments([file.id for file in change.removed if file.id is not None])
         stored = writer.add_segments(segments)
         writer.put_node(node)
+        failpoint("tend-inside")
+    failpoint("tend-after")
     gone = {file.id for file in change.removed}
     kept = tuple(file for file in synopsis.files if file.id not in gone)
     return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*kept, *stored)))

@@ -1,0 +1,69 @@
+"""Micro-batches without Spark: rows as plain values, the base nodes' partial rows by counting on the fingers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from weft.aggregates.statistics import Statistic
+from weft.plan.network import Network, Node
+from weft.spark.batch import Batch
+from weft.spark.checkpoint import BatchMark
+from weft.spark.dead import NO_LETTERS, DeadLetters
+from weft.spark.level0 import Statement
+from weft.sql.expressions import Column
+from weft.store.rows import LATE, LEVEL, ON_TIME, START, row_schema
+
+Row = dict[str, Any]
+
+MERGES: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "min": min, "max": max, "count": len}
+
+
+@dataclass(frozen=True)
+class PlainBatch:
+    """A micro-batch of rows with a column `ts` in microseconds, as the tick sees any batch."""
+
+    mark: BatchMark
+    rows: Sequence[Row] = field(repr=False)
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+        partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in network.base}
+        return Batch(len(self.rows), 0, max((row["ts"] for row in self.rows), default=None), partials)
+
+    def jobs(self) -> int:
+        return 0
+
+    def dead_letters(self) -> DeadLetters:
+        return NO_LETTERS
+
+    def cleaned(self) -> tuple[PlainBatch, DeadLetters]:
+        return self, NO_LETTERS
+
+
+def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: int) -> pa.Table:
+    """What Spark would give for a base node that is grouped by columns."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        assert network.slicing is not None or node.running
+        start = batch_id if node.running or network.slicing is None else network.slicing.floor(row["ts"])
+        groups.setdefault((start, *(row[column_of(one.expression)] for one in node.dimensions)), []).append(row)
+    lines = []
+    for (start, *keys), group in groups.items():
+        line = {START: start, LATE: ON_TIME, LEVEL: 0}
+        line |= {one.name: key for one, key in zip(node.dimensions, keys, strict=True)}
+        line |= {one.name: computed(one, group) for one in node.statistics}
+        lines.append(line)
+    return pa.Table.from_pylist(lines, schema=row_schema(node.dimensions, node.statistics))
+
+
+def computed(one: Statistic, rows: list[Row]) -> Any:
+    assert one.where is None
+    return MERGES[one.basic]([row[column_of(one.arguments[0])] for row in rows] if one.arguments else rows)
+
+
+def column_of(expression: object) -> str:
+    assert isinstance(expression, Column), f"the simulation knows columns only, not {expression}"
+    return expression.name

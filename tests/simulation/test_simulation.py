@@ -1,0 +1,118 @@
+"""T21: a thousand small lives with a crash at any file or catalog operation; every one ends with the right answers.
+
+`WEFT_SEED` shifts all seeds; `make stress` lives 20,000 of them.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.simulation.world import SECOND, Query, World, expected, random_steps
+from weft.plan.windows import micros
+from weft.sql.ddl import parse_duration
+from weft.store.tend import LEASE
+
+SHIFT = int(os.environ.get("WEFT_SEED", "0"))
+# A tmpfs where there is one: thousands of folders are made and removed.
+MEMORY = Path("/dev/shm")
+
+
+def answers(world: World, query: Query) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    """What the engine says of a query, all windows that it holds."""
+    handle = world.engine.query(query.name)
+    table = handle.results() if query.window else handle.result()
+    found = {}
+    for row in table.to_pylist():
+        end = [round(row["upto"].timestamp()) * SECOND] if query.window else []
+        found[(*end, *(row[name] for name in query.keys))] = tuple(row[name] for name in query.measures)
+    assert len(found) == table.num_rows, "a group is there twice"
+    return found
+
+
+def compare(world: World, queries: dict[str, Query]) -> None:
+    """Every registered query against the rule; and nothing is left that nobody registered."""
+    state = world.engine.state_of("s")
+    assert {one.name for one in world.engine.queries()} == set(queries)
+    for name, query in queries.items():
+        row = world.engine.registry.query(name).row
+        if row.from_batch is None:
+            continue
+        since = -(2**62) if row.complete_from is None else row.complete_from
+        want = expected(world, query, since, state.watermark if state.watermark is not None else -(2**62))
+        if query.window and query.keep != "forever" and state.watermark is not None:
+            oldest = state.watermark - micros(parse_duration(query.keep))
+            want = {key: value for key, value in want.items() if key[0] > oldest}
+        assert answers(world, query) == want, f"{name}: {query.sql}"
+
+
+def live(folder: Path, seed: int, crash_rate: float) -> World:
+    """The whole life of a seed: steps with crashes, then peace, a last look, and the end of all queries."""
+    random = Random(f"simulation {seed}")
+    steps = random_steps(random, ticks=random.randint(4, 8))
+    world = World(folder, random, delay=random.choice([0, 2, 5]), crash_rate=crash_rate)
+    queries: dict[str, Query] = {}
+    for step in steps:
+        world.run([step])
+        if isinstance(step, Query):
+            queries[step.name] = step
+        elif isinstance(step, str):
+            queries.pop(step)
+        if random.random() < 0.1:
+            compare(world, queries)
+    world.forget()
+    compare(world, queries)
+    end_of_all(world, queries)
+    return world
+
+
+def end_of_all(world: World, queries: dict[str, Query]) -> None:
+    """Without queries, two ticks and the lease later, there is no file and no row of state left."""
+    for name in queries:
+        world.run([name])
+    peace = World(world.folder, world.random, world.delay, 0.0, world.arrived, world.now)
+    world.forget()
+    for _ in range(2):
+        peace.now += LEASE + timedelta(seconds=1)
+        peace.run([random_steps(Random(0), 1)[-1]])
+    assert peace.files_in_catalog() == set()
+    assert peace.files_on_disk() == set()
+    peace.forget()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def lives(folder: Path, seeds: range) -> None:
+    """All these seeds; the first that fails says which it was."""
+    crashes = operations = 0
+    for seed in seeds:
+        place = folder / str(seed)
+        place.mkdir()
+        try:
+            world = live(place, seed, crash_rate=Random(seed).choice([0.0, 0.002, 0.005, 0.02]))
+        except BaseException as error:
+            error.add_note(f"simulation seed {seed}")
+            raise
+        crashes += world.crashes
+        operations += world.operations
+    print(f"seeds {seeds.start} to {seeds.stop - 1}: {crashes} crashes in {operations} operations")
+    assert crashes > len(seeds) // 2
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_five_hundred_lives(part: int, folder: Path) -> None:
+    lives(folder, range(SHIFT + part * 50, SHIFT + part * 50 + 50))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(40))
+def test_twenty_thousand_lives(part: int, folder: Path) -> None:
+    lives(folder, range(SHIFT + 1000 + part * 500, SHIFT + 1000 + part * 500 + 500))

@@ -1,0 +1,98 @@
+"""Named places where a test may end the process, as a power cut or kill -9 would, or make the disk fail.
+
+FAILPOINT=name:k ends the process with status 137 at the k-th passage of a point; nothing is flushed, closed or rolled
+back. FAILPOINT=name:k:ENOSPC raises that error of the operating system there instead, from the k-th passage on.
+Without the variable a passage costs one look at a module constant.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+
+KILLED = 137
+
+# Every point there is, in the order in which a tick passes them; a name that is not here is a mistake in the variable.
+POINTS = (
+    "batch-begin",
+    "batch-marked",
+    "spark-before",
+    "spark-running",
+    "spark-after",
+    "merge-after",
+    "dead-letters-written",
+    "file-create",
+    "file-write",
+    "file-sync",
+    "file-rename",
+    "file-renamed",
+    "commit-before",
+    "commit-inside",
+    "commit-end",
+    "commit-after",
+    "finish-written",
+    "finish-inside",
+    "finish-after",
+    "tend-written",
+    "tend-inside",
+    "tend-after",
+    "garbage-before",
+    "garbage-between",
+    "garbage-after",
+    "orphans-found",
+    "tick-end",
+    "register-inside",
+    "register-after",
+    "drop-inside",
+    "drop-after",
+    "fail-inside",
+    "catalog-create",
+    "catalog-migrate",
+)
+
+
+class _Trap:
+    """The point that was asked for, and how often it was passed."""
+
+    def __init__(self, text: str) -> None:
+        name, _, rest = text.partition(":")
+        count, _, error = rest.partition(":")
+        if name not in POINTS:
+            raise ValueError(f"FAILPOINT={text!r}: there is no point {name!r}; there are {', '.join(POINTS)}")
+        self.name, self.count = name, int(count or 1)
+        self.error: int | None = getattr(errno, error) if error else None
+        self._passed = 0
+        self._lock = threading.Lock()
+
+    def passage(self) -> None:
+        with self._lock:
+            self._passed += 1
+            if self.error is None and self._passed == self.count:
+                os._exit(KILLED)
+            if self.error is not None and self._passed >= self.count:
+                raise OSError(self.error, os.strerror(self.error))
+
+
+_watchers: list[Callable[[str], None]] = []
+_TRAP = _Trap(os.environ["FAILPOINT"]) if os.environ.get("FAILPOINT") else None
+
+
+def failpoint(name: str) -> None:
+    """A point that is passed."""
+    for told in _watchers:
+        told(name)
+    if _TRAP is not None and _TRAP.name == name:
+        _TRAP.passage()
+
+
+def failpoint_soon(name: str, seconds: float = 0.2) -> None:
+    """A point that is passed a moment later, in the middle of what comes next."""
+    if _TRAP is not None and _TRAP.name == name:
+        threading.Timer(seconds, _TRAP.passage).start()
+
+
+def watch(watcher: Callable[[str], None] | None) -> None:
+    """Have every passage in this process told to somebody, who may raise; None for nobody."""
+    _watchers[:] = [] if watcher is None else [watcher]

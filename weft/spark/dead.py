@@ -1,0 +1,88 @@
+"""Rows that count for nothing: which they are and why, as Spark columns.
+
+A row is dead when its source could not be parsed into the declared columns, when it has no event time, or when its
+event time is further ahead of the clock than the stream allows: one sensor with a wrong clock must not close
+everybody's windows. The clock is that of the micro-batch, which Spark keeps in the checkpoint, so a batch that runs
+again finds the same rows dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from weft.plan.windows import micros
+from weft.streams import Stream, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+UNPARSABLE, NO_TIME, AHEAD, BAD_FILE = "unparsable", "no event time", "too far ahead", "unreadable file"
+# The column that Spark's readers put a row into that they cannot parse.
+CORRUPT = "weft_corrupt"
+# Formats whose rows are parsed one by one, so that one of them can be wrong.
+PARSED = frozenset({"csv", "json"})
+# Of one tick no more than this many are kept to look at; all are counted.
+LETTERS_KEPT = 10_000
+
+LETTERS = pa.schema([("tick", pa.int64()), ("reason", pa.string()), ("source", pa.string()), ("row", pa.string())])
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """The dead rows of a tick: how many for each reason, and the first of them."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    table: pa.Table = field(default_factory=LETTERS.empty_table)
+
+    def __add__(self, other: DeadLetters) -> DeadLetters:
+        reasons = {**self.counts, **other.counts}
+        counts = {reason: self.counts.get(reason, 0) + other.counts.get(reason, 0) for reason in reasons}
+        return DeadLetters(counts, pa.concat_tables([self.table, other.table]).slice(0, LETTERS_KEPT))
+
+    @property
+    def rows(self) -> int:
+        """How many rows are dead; nobody knows how many an unreadable file had."""
+        return sum(count for reason, count in self.counts.items() if reason != BAD_FILE)
+
+
+NO_LETTERS = DeadLetters()
+
+
+def moment(stream: Stream, now: Column, parsed: bool) -> Column:
+    """The event time as a number, NULL for rows that are dead."""
+    from pyspark.sql import functions as f
+
+    found = f.unix_micros(f.col(quoted(stream.event_time)))
+    alive = f.lit(True)
+    if stream.max_ahead is not None:
+        alive = found <= f.unix_micros(now) + f.lit(micros(stream.max_ahead))
+    if parsed:
+        alive = alive & f.col(CORRUPT).isNull()
+    return f.when(alive, found)
+
+
+def letters(rows: DataFrame, stream: Stream, tick: int, *, files: bool) -> DeadLetters:
+    """The dead rows of a batch, in two small jobs; `rows` has the stream's columns, the moment, and perhaps CORRUPT."""
+    from pyspark.sql import functions as f
+
+    from weft.spark.level0 import MOMENT
+
+    timeless = f.when(f.col(quoted(stream.event_time)).isNull(), NO_TIME).otherwise(AHEAD)
+    whole = f.to_json(f.struct(*(f.col(quoted(name)) for name, _ in stream.columns)))
+    if CORRUPT in rows.columns:
+        timeless = f.when(f.col(CORRUPT).isNotNull(), UNPARSABLE).otherwise(timeless)
+        whole = f.coalesce(f.col(CORRUPT), whole)
+    source = f.input_file_name() if files else f.lit(stream.source or "dataframe")
+    dead = rows.select(
+        f.lit(tick).cast("bigint").alias("tick"),
+        timeless.alias("reason"),
+        source.alias("source"),
+        whole.alias("row"),
+        f.col(MOMENT),
+    ).where(f.col(MOMENT).isNull())
+    counts = {row[0]: row[1] for row in dead.groupBy("reason").count().collect()}
+    return DeadLetters(counts, dead.drop(MOMENT).limit(LETTERS_KEPT).toArrow().cast(LETTERS))

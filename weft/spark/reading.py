@@ -1,0 +1,46 @@
+"""How a stream's source is read: by its streaming query, and again, file by file, when something in it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from weft.spark.dead import CORRUPT, PARSED
+from weft.streams import Stream, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+FILE_SOURCES = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
+# Options of the streaming source alone; the batch reader of the same format does not know them.
+STREAMING_OPTIONS = frozenset(
+    {"maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "maxfileage", "cleansource"}
+    | {"sourcearchivedir", "maxcachedfiles", "discardcachedinputratio"}
+)
+CORRUPT_OPTION = "columnnameofcorruptrecord"
+
+Reader = TypeVar("Reader", "DataStreamReader", "DataFrameReader")
+
+
+def is_file_source(stream: Stream) -> bool:
+    """Whether Spark keeps a list of the files that each batch covers."""
+    return stream.source is not None and stream.source.lower() in FILE_SOURCES
+
+
+def configured(reader: Reader, stream: Stream) -> Reader:
+    """A reader with the stream's format, options and columns; rows that cannot be parsed keep their text in CORRUPT."""
+    assert stream.source is not None
+    columns = [f"{quoted(name)} {kind}" for name, kind in stream.columns]
+    # Who names a column for such rows wants to deal with them alone.
+    if stream.source.lower() in PARSED and CORRUPT_OPTION not in {name.lower() for name in stream.options}:
+        columns.append(f"{CORRUPT} string")
+        reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
+    return reader.format(stream.source).options(**stream.options).schema(", ".join(columns))
+
+
+def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> DataFrame:
+    """Some files of a stream once more, as rows of a batch."""
+    kept = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
+    reader = configured(session.read, stream)
+    return reader.options(**kept).load(list(files))
