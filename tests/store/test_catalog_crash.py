@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from weft.store.catalog import Catalog, Reader, sqlite_url
-from weft.store.tables import NodeRow, QueryRow, SegmentRow, TickRow
+from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, SegmentRow, TickRow
 
 Python = Callable[..., subprocess.Popen[str]]
 
@@ -37,7 +38,7 @@ def segment(path: str) -> SegmentRow:
 
 def everything(tx: Reader) -> tuple[object, ...]:
     stored = (tx.streams(), tx.queries(), tx.aggregates(), tx.nodes(), tx.layouts(), tx.segments(), tx.garbage())
-    return (tx.revision(), *stored, tx.ticks(), tx.tick_log("s"))
+    return (tx.revision(), *stored, tx.dead_letters(), tx.ticks(), tx.tick_log("s"))
 
 
 # Kills itself with signal 9 right before its k-th statement, or right before COMMIT, or not at all.
@@ -46,7 +47,7 @@ import os, signal, sys
 from sqlalchemy import event
 from test_catalog_crash import segment
 from weft.store.catalog import Catalog
-from weft.store.tables import NodeRow, QueryRow, StreamRow, TickRow
+from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, StreamRow, TickRow
 
 def commit_tick(url, k):
     catalog = Catalog(url)
@@ -66,6 +67,8 @@ def commit_tick(url, k):
         old = [row.id for row in tx.segments()]
         tx.add_segments([segment("merged")])
         tx.remove_segments(old)
+        tx.delete_dead_letters([row.id for row in tx.dead_letters("s")])
+        tx.put_dead_letters([DeadLetterRow(stream="s", batch_id=1, path="d1", rows=1, bytes=1, checksum="x")])
         tx.put_tick(TickRow(stream="s", batch_id=1, checkpoint="c", offsets_digest="d"))
 
 for k in range(1, 1000):
@@ -87,6 +90,7 @@ def test_a_kill_between_any_two_statements_leaves_the_old_state(url: str, python
         tx.put_query(QueryRow(name="old", stream="s", sql="", definition={}))
         tx.put_node(NodeRow(id="n", stream="s", definition={}, created_batch=0))
         tx.add_segments([segment("a"), segment("b")])
+        tx.put_dead_letters([DeadLetterRow(stream="s", batch_id=0, path="d0", rows=1, bytes=1, checksum="x")])
         tx.put_tick(TickRow(stream="s", batch_id=0, checkpoint="c", offsets_digest="d"))
         before = everything(tx)
     process = python(TICK, url)
@@ -105,31 +109,43 @@ def test_a_kill_between_any_two_statements_leaves_the_old_state(url: str, python
     assert deaths > 20
     with catalog.read() as tx:
         assert [row.path for row in tx.segments()] == ["merged"]
-        assert tx.garbage() == ("a", "b")
+        assert tx.garbage() == ("a", "b", "d0")
+        assert [row.path for row in tx.dead_letters()] == ["d1"]
         assert [(row.name, row.status) for row in tx.queries()] == [("new", "registered"), ("old", "running")]
         newest = tx.tick("s")
         assert newest is not None and newest.batch_id == 1
     catalog.close()
 
 
-# Commits ticks as fast as it can and says each one once it is committed.
+# For every line that it is sent, a child that commits ticks as fast as it can and says each one once it is committed.
 TICKING = """
-import sys
+import os, sys
 from test_catalog_crash import segment
 from weft.store.catalog import Catalog
 from weft.store.tables import TickRow
-catalog = Catalog(sys.argv[1])
-with catalog.read() as tx:
-    tick = tx.tick("s")
-    total = tick.totals["segments"] if tick else 0
-    batch = tick.batch_id + 1 if tick else 0
-while True:
-    with catalog.write() as tx:
-        tx.add_segments([segment(f"{batch}-{i}") for i in range(3)])
-        total += 3
-        tx.put_tick(TickRow(stream="s", batch_id=batch, checkpoint="c", offsets_digest="d", totals={"segments": total}))
-    print(batch, flush=True)
-    batch += 1
+
+def commit_ticks(url):
+    catalog = Catalog(url)
+    with catalog.read() as tx:
+        tick = tx.tick("s")
+        total = tick.totals["segments"] if tick else 0
+        batch = tick.batch_id + 1 if tick else 0
+    print("pid", os.getpid(), flush=True)
+    while True:
+        with catalog.write() as tx:
+            tx.add_segments([segment(f"{batch}-{i}") for i in range(3)])
+            total += 3
+            totals = {"segments": total}
+            tx.put_tick(TickRow(stream="s", batch_id=batch, checkpoint="c", offsets_digest="d", totals=totals))
+        os.write(1, b"%d\\n" % batch)  # in one piece, which print is not: a kill could come in between
+        batch += 1
+
+for _ in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        commit_ticks(sys.argv[1])
+    _, status = os.waitpid(child, 0)
+    print("ended", os.WTERMSIG(status), flush=True)
 """
 
 
@@ -139,14 +155,18 @@ def test_kills_at_random_times_lose_nothing_and_double_nothing(url: str, rounds:
     print(f"seed {seed}")
     chance = random.Random(seed)
     Catalog(url).close()
+    process = python(TICKING, url)
+    assert process.stdin and process.stdout
     for _ in range(rounds):
-        process = python(TICKING, url)
-        assert process.stdout
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        word, child = process.stdout.readline().split()
+        assert word == "pid"
         said = [process.stdout.readline()]
-        kill = threading.Timer(chance.uniform(0, 0.3), process.send_signal, [signal.SIGKILL])
-        kill.start()
-        said += process.stdout.readlines()
-        assert process.wait(30) == -signal.SIGKILL, said
+        threading.Timer(chance.uniform(0, 0.3), os.kill, [int(child), signal.SIGKILL]).start()
+        while not said[-1].startswith("ended"):
+            said.append(process.stdout.readline())
+        assert said.pop() == f"ended {int(signal.SIGKILL)}\n", said
         catalog = Catalog(url)
         with catalog.read() as tx:
             tick = tx.tick("s")
@@ -161,13 +181,18 @@ def test_kills_at_random_times_lose_nothing_and_double_nothing(url: str, rounds:
 
 COUNT = """
 import sys
+from at_once import at_once
 from weft.store.catalog import Catalog
 from weft.store.tables import AggregateRow
-catalog = Catalog(sys.argv[1])
-for _ in range(int(sys.argv[2])):
-    with catalog.write() as tx:
-        (row,) = tx.aggregates()
-        tx.put_aggregate(AggregateRow(name="n", definition={"n": row.definition["n"] + 1}))
+
+def count(number):
+    catalog = Catalog(sys.argv[1])
+    for _ in range(50):
+        with catalog.write() as tx:
+            (row,) = tx.aggregates()
+            tx.put_aggregate(AggregateRow(name="n", definition={"n": row.definition["n"] + 1}))
+
+sys.exit(at_once(2, count))
 """
 
 
@@ -201,14 +226,13 @@ def test_threads_and_processes_write_one_after_the_other(url: str, python: Pytho
         except BaseException as error:
             failures.append(error)
 
-    processes = [python(COUNT, url, "50") for _ in range(2)]
+    process = python(COUNT, url)
     writers = [threading.Thread(target=count) for _ in range(8)]
     readers = [threading.Thread(target=watch) for _ in range(4)]
     for thread in [*writers, *readers]:
         thread.start()
-    for process in processes:
-        out, _ = process.communicate(timeout=120)
-        assert process.returncode == 0, out
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, out
     for thread in writers:
         thread.join(120)
     done.set()

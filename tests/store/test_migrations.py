@@ -228,12 +228,16 @@ def test_a_kill_between_any_two_statements_of_a_migration_leaves_the_old_format_
     assert ask(url, "SELECT count(*) FROM dead_letters") == 0
 
 
-OPEN_ONCE = """
+OPEN_AT_ONCE = """
 import sys
+from at_once import at_once
 from weft.store.catalog import Catalog
-sys.stdin.readline()
-with Catalog(sys.argv[1]).read() as tx:
-    assert len(tx.segments()) == 9 and tx.dead_letters() == ()
+
+def migrate(number):
+    with Catalog(sys.argv[1]).read() as tx:
+        assert len(tx.segments()) == 9 and tx.dead_letters() == ()
+
+sys.exit(at_once(4, migrate))
 """
 
 
@@ -241,11 +245,6 @@ def test_processes_that_open_an_old_catalog_at_once_migrate_it_once(
     url: str, python: Callable[..., subprocess.Popen[str]]
 ) -> None:
     restore(url, 1)
-    processes = [python(OPEN_ONCE, url) for _ in range(3)]
-    for process in processes:
-        assert process.stdin
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, out
+    process = python(OPEN_AT_ONCE, url)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, out
