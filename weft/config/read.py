@@ -17,6 +17,7 @@ from weft.config.places import Places, find_places
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.registry import DEFAULT_KEEP
+from weft.sources import Roots
 from weft.sql.ddl import parse_duration, parse_schema
 from weft.streams import Stream, define_stream
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from weft.engine import Engine
 
 DEFAULT_STATE = "state"
-KEYS = ("state", "catalog", "trigger", "keep", "query_files", "spark", "streams", "queries", "aggregates")
+KEYS = ("state", "catalog", "roots", "trigger", "keep", "query_files", "spark", "streams", "queries", "aggregates")
 STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "options")
 QUERY_KEYS = ("sql", "file", "keep", "eager")
 AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
@@ -58,6 +59,7 @@ class Config:
     file: str
     state: str
     catalog: str | None = None
+    roots: tuple[str, ...] | None = None
     trigger: str = "0 seconds"
     spark: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, StreamConfig] = field(default_factory=dict)
@@ -110,10 +112,12 @@ class _Reading:
     """One pass over the tables of a file."""
 
     def __init__(self, notes: Notes, folder: Path) -> None:
-        self._notes, self._folder = notes, folder
+        self._notes, self._folder, self._roots = notes, folder, Roots.of(None)
 
     def config(self, top: Table) -> Config:
         top.only(KEYS)
+        roots = tuple(map(self._path, top.texts("roots"))) if "roots" in top.content else None
+        self._try(("roots",), lambda: self._allow(roots))
         keep = self._keep(top, DEFAULT_KEEP)
         streams = {name: self._stream(name, table) for name, table in top.tables("streams").items()}
         if not streams and "streams" not in top.content:
@@ -125,7 +129,7 @@ class _Reading:
         broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
         return Config(
             file=self._notes.file, state=self._path(top.text("state", default=DEFAULT_STATE)),
-            catalog=top.text("catalog", default="") or None, trigger=trigger,
+            catalog=top.text("catalog", default="") or None, roots=roots, trigger=trigger,
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
             streams={name: one for name, one in streams.items() if one is not None},
             queries=self._queries(top, keep), places=self._notes.places, broken=frozenset(broken),
@@ -146,6 +150,7 @@ class _Reading:
         try:
             stream = define_stream(name, source=texts["source"], path=path, schema=texts["schema"], dataframe=None,
                                    event_time=texts["event_time"], watermark=watermark, options=options)
+            self._roots.check(stream)
         except WeftError as error:
             key = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark"}
             self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
@@ -206,6 +211,9 @@ class _Reading:
                     "result": table.text("result", required=True)}
             found[name] = made if len(self._notes.problems) == before else None
         return found
+
+    def _allow(self, roots: tuple[str, ...] | None) -> None:
+        self._roots = Roots.of(roots)
 
     def _keep(self, table: Table, default: str) -> str:
         keep = table.text("keep", default=default)
