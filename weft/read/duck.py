@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +12,19 @@ import pyarrow as pa
 
 from weft.read.functions import install
 
+# Of the machine's memory; an engine has two of these, beside the JVM and everything else.
+MEMORY_SHARE = 0.4
+# Global, because a cursor takes over none of the settings that the connection made for itself.
 SETTINGS = (
-    "SET TimeZone = 'UTC'",
-    "SET python_enable_replacements = false",
-    "SET autoinstall_known_extensions = false",
-    "SET autoload_known_extensions = false",
-    "SET enable_external_access = false",
-    "SET lock_configuration = true",
+    "SET GLOBAL TimeZone = 'UTC'",
+    # What does not fit into memory is refused, not written to wherever the process was started.
+    "SET GLOBAL temp_directory = ''",
+    "SET GLOBAL allow_community_extensions = false",
+    "SET GLOBAL python_enable_replacements = false",
+    "SET GLOBAL autoinstall_known_extensions = false",
+    "SET GLOBAL autoload_known_extensions = false",
+    "SET GLOBAL enable_external_access = false",
+    "SET GLOBAL lock_configuration = true",
 )
 
 
@@ -28,7 +35,9 @@ class Duck:
     """
 
     def __init__(self, *, threads: int = 1) -> None:
-        self._root = duckdb.connect(":memory:", config={"threads": threads})
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = f"{int(memory * MEMORY_SHARE) >> 20} MiB"
+        self._root = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": limit})
         install(self._root)
         for setting in SETTINGS:
             self._root.execute(setting)
