@@ -13,7 +13,7 @@ import pytest
 from tests.docs.markdown import DOCS, generated, regenerate
 from weft.aggregates.catalog import ALIASES, BUILT_IN, BY_EVENT_TIME, AggregateCatalog, Holistic, Rule
 from weft.errors import SqlError
-from weft.sql import ddl, guard, patterns, rewrites, window_call
+from weft.sql import ddl, guard, patterns, regexes, rewrites, window_call
 from weft.sql.expressions import Column, Literal
 from weft.sql.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
 from weft.sql.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
@@ -119,7 +119,7 @@ def limits_text() -> str:
         ("values in an `IN` list", guard.MAX_IN_LIST),
         ("windows that one row is in", window_call.MAX_OVERLAP),
         ("characters of a pattern", patterns.MAX_PATTERN),
-        ("endless repetitions in a regular expression", patterns.MAX_REPEATS),
+        ("groups in one another in a regular expression", regexes.MAX_GROUPS),
         ("`%` in a `LIKE` pattern", patterns.MAX_WILDCARDS),
         ("count of `repeat`, `lpad` and `rpad`", rewrites.MAX_REPEAT),
     ]

@@ -1,8 +1,7 @@
 """A pattern in a query is valid in Spark and cannot make a row cost more than a little.
 
-Patterns must be constants, so they can be judged here: a bad one would otherwise fail the tick of every query on the
-stream, and (a+)+ on a long string would hold it up for hours. The rules are stricter than Java's: what passes is a
-pattern that Python and Java read alike.
+Patterns must be constants, so they can be judged: a bad one would otherwise fail the tick of every query on the
+stream, and a slow one would hold it up for hours. Regular expressions have a module of their own (weft/sql/regexes.py).
 """
 
 from __future__ import annotations
@@ -14,15 +13,9 @@ from weft.sql.expressions import Call, Expression, Literal, children
 from weft.sql.types import STRING
 
 MAX_PATTERN = 1000
-MAX_REPEATS = 10
-MAX_GROUPS = 20
 MAX_WILDCARDS = 16
 MAX_GROWTH = 10_000
 
-# Escapes, classes, flags, groups, alternatives, repetitions, and everything else a character at a time.
-ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[imsx]+\)|\(\?(?::|=|!|<=|<!)|\(|\)|\|"
-                  r"|[*+?][+?]?|\{\d{1,4}(?:,\d{0,4})?\}[+?]?|.", re.DOTALL)
-SAFE_ESCAPE = re.compile(r"\\[dDwWsSbBntrfA.^$*+?()\[\]{}|\\/\-_ ,:;=<>!@#%&~\"'`]")
 # The letters that mean the same in every release since Spark 3, and how often each may be repeated.
 DATE_LETTERS = {"y": 6, "M": 4, "d": 2, "H": 2, "h": 2, "m": 2, "s": 2, "S": 9, "a": 1, "E": 4, "D": 3, "Q": 4}
 TRUNCATIONS = {"YEAR": "YEAR", "YYYY": "YEAR", "YY": "YEAR", "QUARTER": "QUARTER", "MONTH": "MONTH", "MM": "MONTH",
@@ -42,65 +35,39 @@ def constant_text(expression: Expression, what: str) -> str:
     return expression.value
 
 
-def check_regex(pattern: str) -> int:
-    """Refuse a regular expression that is invalid or may run away; answers how many groups it has."""
-    if len(pattern) > MAX_PATTERN:
-        raise bad_pattern(f"the pattern has more than {MAX_PATTERN} characters")
-    # One flag a group: whether something inside repeats without end, or alternates. Either, repeated again, is what
-    # makes a matcher try exponentially many ways.
-    loose = [False]
-    repeats, groups, closed, closed_loose = 0, 0, False, False
-    for item in ITEM.findall(pattern):
-        endless = item[0] in "*+" or (item[0] == "{" and "," in item and item.rstrip("}+?").endswith(","))
-        if endless:
-            repeats += 1
-            if closed and closed_loose:
-                raise bad_pattern("a repeated group holds a repetition or an alternative, which can take forever",
-                                  "Repeat a single character or class, as in [a-z]+.")
-            loose[-1] = True
-        if item == "|":
-            loose[-1] = True
-        closed = item == ")"
-        if item.startswith("(") and not item.endswith(")"):
-            groups += item == "("
-            loose.append(False)
-            if len(loose) > MAX_GROUPS:
-                raise bad_pattern(f"the pattern nests more than {MAX_GROUPS} groups")
-        elif closed:
-            if len(loose) == 1:
-                raise bad_pattern("the pattern closes a group that it did not open")
-            closed_loose = loose.pop()
-            loose[-1] = loose[-1] or closed_loose
-        _check_item(item)
-    if repeats > MAX_REPEATS:
-        raise bad_pattern(f"the pattern repeats without end more than {MAX_REPEATS} times")
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise bad_pattern(f"the pattern is not valid: {error}") from None
-    return groups
-
-
-def _check_item(item: str) -> None:
-    if item.startswith("\\") and not SAFE_ESCAPE.fullmatch(item):
-        raise bad_pattern(f"the escape {item} is not supported", "Use [a-z], \\d, \\w, \\s or the character itself.")
-    if item == "{":
-        raise bad_pattern("a { that starts no repetition must be written \\{")
-    if item.startswith("["):
-        inside = item[1:-1]
-        if not item.endswith("]") or len(item) < 3 or inside == "^":
-            raise bad_pattern("a character class is not closed")
-        # Java reads [a[b]] and [a&&b] as sets of sets, Python does not.
-        if re.search(r"(?<!\\)\[|&&|--|~~|\|\||\\(?![dDwWsSntrf.^$*+?()\[\]{}|\\/\-])", inside):
-            raise bad_pattern("a character class holds [, && or an escape that is not supported", "Escape [ as \\[.")
-
-
 def check_like(pattern: str) -> None:
     """Refuse a LIKE pattern whose escapes Spark would refuse while it runs, or with too many wildcards."""
     if not re.fullmatch(r"(?:[^\\]|\\[\\_%])*", pattern, re.DOTALL):
         raise bad_pattern("a \\ in a LIKE pattern must stand before _, % or \\", "Write \\\\ for the character itself.")
     if len(pattern) > MAX_PATTERN or pattern.count("%") > MAX_WILDCARDS:
         raise bad_pattern(f"a LIKE pattern has at most {MAX_PATTERN} characters and {MAX_WILDCARDS} %")
+
+
+def like_regex(pattern: str) -> str | None:
+    r"""A regular expression for a LIKE pattern that Spark would try in very many ways; None for one with few ways.
+
+    The first place where a piece between two % fits is as good as any later one, so the matcher never needs to go back.
+
+    >>> like_regex("a%") is like_regex("%a%b") is None
+    True
+    >>> print(like_regex("a%b_%\\%c%"))
+    (?s)\Aa(?>.*?b.)(?>.*?\%c).*\z
+    """
+    pieces = [""]
+    for item in re.findall(r"\\.|%+|.", pattern, re.DOTALL):
+        if item[0] == "%":
+            pieces.append("")
+        else:
+            pieces[-1] += "." if item == "_" else _plain(item[-1])
+    if len(pieces) < 4:
+        return None
+    first, *between, last = pieces
+    return rf"(?s)\A{first}{''.join(f'(?>.*?{piece})' for piece in between)}.*{last}\z"
+
+
+def _plain(one: str) -> str:
+    """A character that stands for itself in Java's regular expressions."""
+    return one if one.isalnum() or ord(one) > 127 else f"\\{one}"
 
 
 def check_replacement(replacement: str, groups: int) -> None:

@@ -11,11 +11,12 @@ from weft.sql.patterns import (
     check_date_pattern,
     check_growth,
     check_like,
-    check_regex,
     check_replacement,
     constant_text,
+    like_regex,
     truncation,
 )
+from weft.sql.regexes import check_regex
 from weft.sql.signatures import Arguments, Rule, comparison
 from weft.sql.types import BOOLEAN, DATE, INT, SMALLINT, STRING, TIMESTAMP, TINYINT, VOID, DataType
 
@@ -123,8 +124,14 @@ def constants(arguments: Arguments) -> None:
         constant_text(argument, "what replace looks for and puts in its place")
 
 
-def like_pattern(arguments: Arguments) -> None:
-    check_like(constant_text(arguments[1], "a pattern"))
+def like(name: str, arguments: Arguments) -> Expression:
+    """LIKE, as a regular expression where Spark's own way of matching the pattern could take forever."""
+    pattern = constant_text(arguments[1], "a pattern")
+    check_like(pattern)
+    quick = like_regex(pattern)
+    if quick is None:
+        return Call(name, (implicit(arguments[0], STRING), arguments[1]), BOOLEAN)
+    return Call("rlike", (implicit(arguments[0], STRING), Literal(quick, STRING)), BOOLEAN)
 
 
 def regex(arguments: Arguments) -> None:

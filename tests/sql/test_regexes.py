@@ -1,0 +1,181 @@
+r"""Regular expressions that are let through stay quick on any string; the famous slow ones are refused, usual ones are not.
+
+The judge is a matcher that counts its steps over strings made to provoke it: Python's own, with a time limit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from weft.errors import SqlError
+from weft.sql.patterns import check_like, like_regex
+from weft.sql.regexes import check_regex
+
+USUAL = r"""
+^[a-c]
+^10\.
+error
+error|warn|fatal
+(?i)error
+\d+\.\d+\.\d+\.\d+
+(\d{1,3}\.){3}\d{1,3}
+^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$
+[0-9a-f]{1,4}(:[0-9a-f]{1,4}){7}
+[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}
+(GET|POST|PUT|DELETE) /api/v\d+/(users|items)(/\d+)?
+^https?://([^/:]+)(:\d+)?(/[^?]*)?
+[\w.+-]+@[\w-]+\.[\w.]+
+^\s*(\w+)\s*=\s*(.*?)\s*$
+.*error.*timeout
+.*error.*timeout.*
+^.*user=(.*) from (.*)$
+"([^"]*)","([^"]*)","([^"]*)"
+^\[(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(\.\d+)?Z?\] (\w+):
+(foo)+
+(ab)*c
+\bfoo\b.*\bbar\b
+a{2,5}b?
+(?<=a)b
+x(?!y)
+^a*+b
+""".strip().split("\n")
+
+SLOW = r"""
+(a+)+$
+(a*)*b
+(a|aa)+$
+(a|a)*b
+([a-zA-Z]+)*$
+(.*a){20}
+(.*)*
+(x+x+)+y
+(x{1,30}){1,30}y
+(x{0,99}){99}y
+(a?){50}a{50}
+a*a*a*a*a*b
+.*.*.*=
+.*a.*b.*c.*d
+\w*\w*\w*\w*x
+\d+\d+\d+\d+x
+[ab]*[bc]*[bd]*[be]*x
+(?:a|b|ab)*c
+(a|b|ab){1,60}c
+(\w+\s?)*$
+([^,]*,)*x
+(?=.*a.*b.*c)x
+(?m)^a*a*a*b
+^(([a-z])+.)+[A-Z]([a-z])+$
+(.{1,99}){99}
+(?:(?:(?:a{0,9}){0,9}){0,9}){0,9}b
+""".strip().split("\n") + ["x?" * 60 + "x" * 60]
+
+
+@pytest.mark.parametrize("pattern", USUAL)
+def test_a_usual_pattern_is_allowed(pattern: str) -> None:
+    assert check_regex(pattern) == re.compile(pattern).groups
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_a_famous_slow_pattern_is_refused_at_once(pattern: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(SqlError) as refused:
+        check_regex(pattern)
+    assert refused.value.code == "bad-pattern"
+    assert refused.value.hint
+    assert time.perf_counter() - start < 0.5
+
+
+@pytest.mark.parametrize("pattern", ["(?P<n>a)", "(?<n>a)", "(?>a)", "(?#a)", "(?P=n)", "(a)(?(1)b|c)", "(?i:a)", "(?x)a b", "(?a)a"])
+def test_what_only_one_of_python_and_java_reads_is_refused(pattern: str) -> None:
+    with pytest.raises(SqlError) as refused:
+        check_regex(pattern)
+    assert refused.value.code == "bad-pattern"
+
+
+PIECES = ["a", "b", ".", "[ab]", "[^a]", "\\w", "\\d", "(a)", "(ab)", "(a|b)", "(a+)", "(?:a?b)", "(.*)"]
+COUNTS = ["", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?"]
+
+# Matches every pattern of a list against strings made of its own letters; says which took longest.
+MATCH = """
+import json, re, sys, time
+worst, slowest = 0.0, ""
+for pattern in json.loads(sys.stdin.read()):
+    compiled = re.compile(pattern)
+    for text in ("a" * 120, "ab" * 60, "a" * 60 + "b" * 60, "b" * 119 + "!"):
+        start = time.perf_counter()
+        compiled.search(text)
+        took = time.perf_counter() - start
+        if took > worst:
+            worst, slowest = took, pattern
+print(json.dumps([worst, slowest]))
+"""
+
+
+def test_random_patterns_that_are_allowed_are_quick() -> None:
+    """A cube of 120 characters is under two million steps; without the check, some of these run for hours."""
+    import json
+
+    seed = time.time_ns()
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    allowed, refused = [], 0
+    for _ in range(1500):
+        pattern = chance.choice(["", "^"]) + "".join(
+            chance.choice(PIECES) + chance.choice(COUNTS) for _ in range(chance.randint(1, 7))
+        ) + chance.choice(["", "$", "!"])
+        try:
+            check_regex(pattern)
+            allowed.append(pattern)
+        except SqlError:
+            refused += 1
+    assert len(allowed) > 150 and refused > 150
+    done = subprocess.run(
+        [sys.executable, "-c", MATCH], input=json.dumps(allowed), capture_output=True, text=True, timeout=60, check=True
+    )
+    worst, slowest = json.loads(done.stdout)
+    assert worst < 2, slowest
+
+
+LIKES = ["%a%b%c%", "a%b%c%d", "%%a%%b%%", "%_a%_b%_", "\\%%a%\\_%b", "%a%a%a%a%a%a%a%a%b", "_%_%_%", "%a.b%[c]%(d%", "%\\\\%a%", "%é%🧵%x%"]
+
+
+def like(pattern: str, text: str) -> bool:
+    """LIKE by its definition: % is any text, _ any character, and a backslash takes what follows as it is."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(like(pattern[1:], text[at:]) for at in range(len(text) + 1))
+    if pattern[0] == "\\":
+        return text[:1] == pattern[1] and like(pattern[2:], text[1:])
+    return bool(text) and pattern[0] in ("_", text[0]) and like(pattern[1:], text[1:])
+
+
+@pytest.mark.parametrize("pattern", LIKES)
+def test_like_as_a_regular_expression_means_the_same(pattern: str) -> None:
+    check_like(pattern)
+    regex = like_regex(pattern)
+    assert regex is not None
+    # Python 3.11 knows atomic groups too, and calls the very end \Z.
+    compiled = re.compile(regex.replace("\\z", "\\Z"))
+    letters = sorted(set(pattern) - {"%", "\\"})[:3] + ["%", "\\", "\n"]
+    texts = ["".join(given) for size in range(6) for given in itertools.product(letters, repeat=size)]
+    chance = random.Random(5)
+    for text in chance.sample(texts, min(len(texts), 400)) + ["🧵xé🧵x", "a.b[c](d"]:
+        assert bool(compiled.search(text)) == like(pattern, text), text
+
+
+def test_like_with_many_wildcards_is_quick() -> None:
+    pattern = "%" + "a%" * 15
+    check_like(pattern)
+    compiled = re.compile((like_regex(pattern) or "").replace("\\z", "\\Z"))
+    start = time.perf_counter()
+    assert not compiled.search("a" * 14 + "b" * 20_000)
+    assert not compiled.search("ab" * 7 + "b" * 20_000)
+    assert time.perf_counter() - start < 1

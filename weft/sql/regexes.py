@@ -1,0 +1,257 @@
+r"""A regular expression is one that Python and Java read alike, and no string makes it run away.
+
+A matcher that fails goes back to every place where it had a choice. What that can cost is bounded here before a row is
+seen: each repetition counts by how many ways there are to end it, ways multiply where two repetitions can take the same
+characters with nothing between them that parts the two, and they add up where something does:
+
+    \d+\.\d+\.\d+    a dot ends \d+ in one way only: the ways of the three add up
+    .*a.*b.*c        all can take everything: the ways multiply, and 1,000 characters have a billion
+
+Everything is an upper bound: what is optional counts in its ways, and parts nothing from what comes after.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from weft.sql.patterns import MAX_PATTERN, bad_pattern
+
+MAX_GROUPS = 20
+MAX_PARTS = 2000
+# In bits: a repetition without end has as many ways as a string of a thousand characters has places; so has the search
+# for where to begin, unless the pattern begins with ^. At most the cube of the length, then, times a few choices.
+ENDLESS = 10.0
+MAX_WAYS = 3 * ENDLESS + 4
+
+# Escapes, classes, flags, groups, alternatives, repetitions, and everything else a character at a time.
+ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[ims]+\)|\(\?(?::|=|!|<=|<!)|\(|\)|\|"
+                  r"|[*+?][+?]?|\{\d{1,4}(?:,\d{0,4})?\}[+?]?|.", re.DOTALL)
+SAFE_ESCAPE = re.compile(r"\\[dDwWsSbBntrfA.^$*+?()\[\]{}|\\/\-_ ,:;=<>!@#%&~\"'`]")
+NOWHERE = frozenset({"^", "$", "\\b", "\\B", "\\A"})
+COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+FOREVER = ("a repeated group holds a repetition or an alternative, which can take forever",
+           "Repeat a single character or class, as in [a-z]+.")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to match: the characters it takes, as bits; in how many ways, in bits; whether it must be there."""
+
+    takes: int
+    ways: float = 0.0
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class Group:
+    """What stands between two parentheses: alternatives, and whether none of them need be there."""
+
+    alternatives: tuple[Sequence[Part | Group], ...]
+    optional: bool = False
+
+    @property
+    def loose(self) -> bool:
+        """Whether it can match one string in several ways; repeated without end, that is exponential."""
+        return self.optional or len(self.alternatives) > 1 or any(
+            one.loose if isinstance(one, Group) else one.ways for one in self.alternatives[0])
+
+    @property
+    def size(self) -> int:
+        return sum(one.size if isinstance(one, Group) else 1 for parts in self.alternatives for one in parts)
+
+    @property
+    def takes(self) -> int:
+        """Every character that something in it takes."""
+        found = 0
+        for parts in self.alternatives:
+            for one in parts:
+                found |= one.takes
+        return found
+
+
+def check_regex(pattern: str) -> int:
+    """Refuse a regular expression that is invalid or may run away; answers how many groups it has."""
+    if len(pattern) > MAX_PATTERN:
+        raise bad_pattern(f"the pattern has more than {MAX_PATTERN} characters")
+    items = ITEM.findall(pattern)
+    for item in items:
+        _check_item(item)
+    _check_nesting(items)
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise bad_pattern(f"the pattern is not valid: {error}") from None
+    found = _Reading(pattern, items, compiled.flags).group()
+    begins = 0.0 if _anchored(items, compiled.flags, found) else ENDLESS
+    if begins + _ways(_without_last(found, items)) > MAX_WAYS:
+        raise bad_pattern("the pattern can match a string in too many ways, which can take forever",
+                          "Begin it with ^, or put between two repetitions what neither takes, as in \\d+\\.\\d+.")
+    return compiled.groups
+
+
+def _check_item(item: str) -> None:
+    if item.startswith("\\") and not SAFE_ESCAPE.fullmatch(item):
+        raise bad_pattern(f"the escape {item} is not supported", "Use [a-z], \\d, \\w, \\s or the character itself.")
+    if item == "{":
+        raise bad_pattern("a { that starts no repetition must be written \\{")
+    if item.startswith("["):
+        inside = item[1:-1]
+        if not item.endswith("]") or len(item) < 3 or inside == "^":
+            raise bad_pattern("a character class is not closed")
+        # Java reads [a[b]] and [a&&b] as sets of sets, Python does not.
+        if re.search(r"(?<!\\)\[|&&|--|~~|\|\||\\(?![dDwWsSntrf.^$*+?()\[\]{}|\\/\-])", inside):
+            raise bad_pattern("a character class holds [, && or an escape that is not supported", "Escape [ as \\[.")
+
+
+def _check_nesting(items: Sequence[str]) -> None:
+    depth = 0
+    for before, item in zip(("", *items), items, strict=False):
+        if item == ")":
+            if not depth:
+                raise bad_pattern("the pattern closes a group that it did not open")
+            depth -= 1
+        elif _opens(item):
+            depth += 1
+            if depth > MAX_GROUPS:
+                raise bad_pattern(f"the pattern nests more than {MAX_GROUPS} groups")
+        elif _opens(before) and _quantifier(item):
+            # Python takes some forms of (?...) that Java does not, or means something else by them.
+            raise bad_pattern("a group that begins with ? is not supported", "Use (?:...) or a plain group.")
+
+
+def _opens(item: str) -> bool:
+    return item.startswith("(") and not item.endswith(")")
+
+
+def _quantifier(item: str) -> bool:
+    return item[0] in "*+?" or (item[0] == "{" and len(item) > 1)
+
+
+class _Reading:
+    """One pass over the items of a pattern that is known to be whole."""
+
+    def __init__(self, pattern: str, items: Sequence[str], flags: int) -> None:
+        near = {chr(max(ord(one) + step, 0)) for one in pattern for step in (-1, 0, 1) if ord(one) < 0x10FFFF}
+        cases = {form for one in near for form in (one.lower(), one.upper()) if len(form) == 1}
+        # Every range that meets another has an end of one of the two in the other, and the ends are all here.
+        self._alphabet = "".join(sorted({*map(chr, range(0x180)), *near, *cases, "\u2028", "中", "🧵"}))
+        self._flags = flags & (re.IGNORECASE | re.DOTALL)
+        self._items: Iterator[str] = iter(items)
+        self._next = next(self._items, None)
+
+    def group(self) -> Group:
+        """Alternatives up to the parenthesis that closes them, or to the end."""
+        alternatives: list[Sequence[Part | Group]] = []
+        parts: list[Part | Group] = []
+        while self._next not in (None, ")"):
+            item = self._take()
+            if item == "|":
+                alternatives.append(parts)
+                parts = []
+            elif not (item.startswith("(?") and item.endswith(")")):
+                parts += self._repeated(item)
+        return Group((*alternatives, parts))
+
+    def _take(self) -> str:
+        item = self._next
+        assert item is not None
+        self._next = next(self._items, None)
+        return item
+
+    def _repeated(self, item: str) -> Sequence[Part | Group]:
+        """The parts of an item together with the repetition behind it."""
+        group = None
+        if _opens(item):
+            group = self.group()
+            self._take()  # the parenthesis that closes it
+        least, most, possessive = self._count()
+        ways = ENDLESS if most is None else math.log2(most - least + 1)
+        if group is None:
+            if item in NOWHERE:
+                return ()
+            return [Part(_characters(item, self._alphabet, self._flags), 0.0 if possessive else ways, least > 0)]
+        if item in ("(", "(?:"):
+            return _repeat_group(group, least, most, ways)
+        if _ways(group) >= ENDLESS:
+            raise bad_pattern("what a pattern looks ahead or behind for repeats without end",
+                              "Repeat less there, as in {0,100}.")
+        return [replace(group, optional=True)]  # it takes no characters, so it parts nothing
+
+    def _count(self) -> tuple[int, int | None, bool]:
+        """How often the item before is repeated, and whether what it took is never given back."""
+        if self._next is None or not _quantifier(self._next):
+            return 1, 1, False
+        item = self._take()
+        possessive = len(item) > 1 and item.endswith("+")
+        if item[0] in COUNTS:
+            return *COUNTS[item[0]], possessive
+        least, comma, most = item[1:].rstrip("}+?").partition(",")
+        return int(least), (int(most) if most else None) if comma else int(least), possessive
+
+
+def _repeat_group(group: Group, least: int, most: int | None, ways: float) -> Sequence[Part | Group]:
+    if least == most == 1:
+        return [group]
+    if not group.loose and ways:
+        return [Part(group.takes, ways, needed=False)]
+    if most is None:
+        raise bad_pattern(*FOREVER)
+    if most * (group.size + 1) > MAX_PARTS:
+        raise bad_pattern(f"the pattern has more than {MAX_PARTS} parts", "Repeat a group less often.")
+    return [*([group] * least), *([replace(group, optional=True)] * (most - least))]
+
+
+def _ways(group: Group) -> float:
+    """The most ways, in bits, in which one string can be matched: choices, and splits between repetitions."""
+    return _choices(group) + _splits([group], {})[1]
+
+
+def _choices(group: Group) -> float:
+    inside = sum(_choices(one) for parts in group.alternatives for one in parts if isinstance(one, Group))
+    return inside + math.log2(len(group.alternatives)) + group.optional
+
+
+def _splits(parts: Sequence[Part | Group], before: Mapping[int, float]) -> tuple[dict[int, float], float]:
+    """The repetitions that may still be given more or less after the parts, and the most ways of all, in bits.
+
+    Repetitions stand by what they take, with the ways up to and including them; `before` are those ahead of the parts.
+    """
+    open_, most = dict(before), 0.0
+    for one in parts:
+        if isinstance(one, Group):
+            after: dict[int, float] = dict(open_) if one.optional else {}
+            for inside in one.alternatives:
+                left, found = _splits(inside, open_)
+                after = {takes: max(left.get(takes, 0.0), after.get(takes, 0.0)) for takes in {*left, *after}}
+                most = max(most, found)
+            open_ = after
+            continue
+        if one.needed:
+            open_ = {takes: ways for takes, ways in open_.items() if takes & one.takes}
+        if one.ways:
+            ways = one.ways + max((found for takes, found in open_.items() if takes & one.takes), default=0.0)
+            open_[one.takes] = max(ways, open_.get(one.takes, 0.0))
+            most = max(most, ways)
+    return open_, most
+
+
+def _without_last(group: Group, items: Sequence[str]) -> Group:
+    """A repetition at the very end has nothing behind it that could fail and send the matcher back into it."""
+    alone = len(items) > 1 and _quantifier(items[-1]) and items[-2] not in NOWHERE and items[-2] != ")"
+    return Group((*group.alternatives[:-1], group.alternatives[-1][:-1])) if alone else group
+
+
+def _anchored(items: Sequence[str], flags: int, found: Group) -> bool:
+    first = next((item for item in items if not item.startswith("(?")), "")
+    return first in ("^", "\\A") and len(found.alternatives) == 1 and not flags & re.MULTILINE
+
+
+@lru_cache(maxsize=4096)
+def _characters(item: str, alphabet: str, flags: int) -> int:
+    """The characters of the alphabet that an item takes, as bits."""
+    matches = re.compile(item, flags).fullmatch
+    return sum(1 << place for place, one in enumerate(alphabet) if matches(one))
