@@ -38,6 +38,7 @@ from sqlalchemy.exc import (
 )
 
 from weft.errors import EngineError, StateError
+from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
 from weft.store.tables import FORMAT
@@ -147,8 +148,10 @@ class Catalog:
                     tables.metadata.create_all(connection)
                     rows = [{"key": "format", "value": str(FORMAT)}, {"key": "revision", "value": "0"}]
                     connection.execute(insert(tables.meta), rows)
+                    failpoint("catalog-create")
                 else:
                     migrate(connection, found)
+                    failpoint("catalog-migrate")
             if found not in (None, FORMAT):
                 log.info("catalog migrated", extra={"catalog": self._name, "from_format": found, "to_format": FORMAT})
 
