@@ -1,0 +1,84 @@
+"""Weave Share's greedy merges (Figure 2): the pair of trees that saves most, again and again, until none saves.
+
+Two ways that give the same plan: with the cost lookup every pair is priced once, and again when one of its trees was
+merged (O(n^2) prices); without it all pairs are priced in every round (O(n^3)). Of equal gains the oldest pair wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from weft.plan.weave.pricing import Bundle, Pricing
+from weft.plan.weave.probing import ProbingWork
+
+
+def merge_greedily(
+    pricing: Pricing, bundles: Sequence[Bundle], *, cost_lookup: bool = True, work: ProbingWork | None = None
+) -> list[Bundle]:
+    """Trees of which no two are worth merging."""
+    return _with_lookup(pricing, bundles, work) if cost_lookup else _without_lookup(pricing, bundles, work)
+
+
+def _gain(pricing: Pricing, one: Bundle, other: Bundle, work: ProbingWork | None) -> int:
+    if work:
+        work.evaluated(one, other)
+    return pricing.gain(one, other)
+
+
+def _with_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWork | None) -> list[Bundle]:
+    """The lookup table is a heap: the best pair is on top, pairs of trees that are gone are skipped."""
+    alive = dict(enumerate(bundles))
+    table: list[tuple[int, int, int]] = []
+    for place, one in alive.items():
+        for later in range(place + 1, len(alive)):
+            gain = _gain(pricing, one, alive[later], work)
+            if gain > 0:
+                table.append((-gain, place, later))
+    heapify(table)
+    looked_up = len(table)
+    newest = len(alive)
+    while table:
+        _, first, second = heappop(table)
+        looked_up += 1
+        if first not in alive or second not in alive:
+            continue
+        one, other = alive.pop(first), alive.pop(second)
+        if work:
+            work.merged(one, other)
+        merged = pricing.join(one, other)
+        for place, tree in alive.items():
+            gain = _gain(pricing, tree, merged, work)
+            if gain > 0:
+                heappush(table, (-gain, place, newest))
+                looked_up += 1
+        alive[newest] = merged
+        newest += 1
+    if work:
+        work.operations.lookups += looked_up
+    return list(alive.values())
+
+
+def _without_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWork | None) -> list[Bundle]:
+    alive = list(bundles)
+    # prices are remembered here as well, so that a run ends in our lifetime; the work is counted as if they were not
+    prices: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+    while True:
+        best, pair = 0, None
+        for place, one in enumerate(alive):
+            for later in range(place + 1, len(alive)):
+                other = alive[later]
+                if work:
+                    work.evaluated(one, other)
+                key = (one.strands, other.strands)
+                gain = prices.get(key)
+                if gain is None:
+                    gain = prices[key] = pricing.gain(one, other)
+                if gain > best:
+                    best, pair = gain, (place, later)
+        if pair is None:
+            return alive
+        one, other = alive[pair[0]], alive[pair[1]]
+        if work:
+            work.merged(one, other)
+        alive = [tree for tree in alive if tree is not one and tree is not other] + [pricing.join(one, other)]
