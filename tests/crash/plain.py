@@ -1,0 +1,51 @@
+"""Batches without Spark in which some rows are dead, and some cannot be divided."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from unittest.mock import patch
+
+import duckdb
+import pyarrow as pa
+
+from tests.simulation import level0
+from tests.simulation.level0 import PlainBatch
+from weft.plan.network import Network
+from weft.spark.batch import Batch
+from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
+from weft.spark.level0 import Statement
+from weft.sql.expressions import Column
+
+QUOTIENT = "v / d"
+
+
+def name_of(expression: object) -> str:
+    """The column that holds an expression: its own, or the one for the only expression there is."""
+    return expression.name if isinstance(expression, Column) else QUOTIENT
+
+
+class CrashBatch(PlainBatch):
+    """Rows without a time are dead; a query that divides `v` by `d` fails where `d` is zero."""
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+        rows = [row for row in self.rows if row["ts"] is not None]
+        if any(
+            not isinstance(one, Column) for node in network.base for each in node.statistics for one in each.arguments
+        ):
+            if not all(row["d"] for row in rows):
+                raise duckdb.OutOfRangeException("division by zero")
+            rows = [{**row, QUOTIENT: row["v"] / row["d"]} for row in rows]
+        with patch.object(level0, "column_of", name_of):
+            found = PlainBatch(self.mark, rows).aggregate(network, parts)
+        return replace(found, rows=len(self.rows), dead=len(self.rows) - len(rows))
+
+    def dead_letters(self) -> DeadLetters:
+        dead = [row for row in self.rows if row["ts"] is None]
+        tick = self.mark.batch_id
+        lines = [{"tick": tick, "reason": NO_TIME, "source": "plain", "row": json.dumps(row)} for row in dead]
+        return DeadLetters({NO_TIME: len(dead)} if dead else {}, pa.Table.from_pylist(lines, LETTERS))
+
+    def cleaned(self) -> tuple[CrashBatch, DeadLetters]:
+        return replace(self, rows=[row for row in self.rows if row["ts"] is not None]), self.dead_letters()

@@ -1,0 +1,89 @@
+"""T1: a process that dies at any named point, at any passage of it, changes no answer and leaves no file behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.crash.chain import Nursery, Report, age, check, check_answers, nursery, report_of, run_chain
+from weft.failpoint import KILLED, POINTS
+
+# Passed around Spark's own work only.
+NEED_SPARK = ("batch-begin", "batch-marked")
+PLAIN = tuple(point for point in POINTS if point not in NEED_SPARK)
+CHAIN = (
+    *("batch-begin:2", "batch-marked:2", "spark-before:1", "spark-running:2", "spark-after:2"),
+    *("file-rename:9", "commit-before:1", "commit-inside:2", "commit-after:2", "tick-end:2"),
+)
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Nursery]:
+    with nursery() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def undisturbed(children: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The life of a process that nobody killed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert children.live(folder) == 0
+    return report_of(folder)
+
+
+def test_an_undisturbed_life_has_the_right_answers(undisturbed: Report) -> None:
+    check(undisturbed, undisturbed["hash"])
+    check_answers(undisturbed)
+    assert undisturbed["queries"]["failing"]["status"] == "failed"
+    assert undisturbed["totals"]["late"] > 0 and undisturbed["totals"]["dead"] == {"no event time": 12}
+
+
+def test_every_point_is_passed_without_spark_or_known_not_to_be(undisturbed: Report) -> None:
+    elsewhere = {*NEED_SPARK, "spark-running", "catalog-migrate"}
+    assert set(undisturbed["passed"]) == set(POINTS) - elsewhere
+    assert len(PLAIN) >= 20
+
+
+def killed_and_recovered(children: Nursery, folder: Path, trap: str, want: str) -> None:
+    """One process dies at the trap, another one lives on to the end."""
+    if trap.startswith("catalog-migrate"):
+        age(folder)
+    assert children.live(folder, trap) == KILLED
+    assert not (folder / "report").exists()
+    assert children.live(folder) == 0
+    check(report_of(folder), want)
+
+
+@pytest.mark.parametrize("point", PLAIN)
+def test_a_kill_at_a_point_changes_nothing(point: str, children: Nursery, undisturbed: Report, tmp_path: Path) -> None:
+    passages = undisturbed["passed"].get(point, 1)
+    killed_and_recovered(children, tmp_path, f"{point}:{(passages + 1) // 2}", undisturbed["hash"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("point", PLAIN)
+def test_a_kill_at_any_passage_changes_nothing(
+    point: str, children: Nursery, undisturbed: Report, tmp_path: Path
+) -> None:
+    for passage in range(1, undisturbed["passed"].get(point, 1) + 1):
+        killed_and_recovered(children, tmp_path / str(passage), f"{point}:{passage}", undisturbed["hash"])
+
+
+def test_kills_around_spark_change_nothing(undisturbed: Report, tmp_path: Path) -> None:
+    """Ten kills in a row, each of the process that recovers from the one before; and the same answers as without Spark."""
+    assert run_chain(tmp_path, CHAIN, undisturbed["hash"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("turn", range(5))
+def test_kills_at_every_point_with_spark_change_nothing(turn: int, undisturbed: Report, tmp_path: Path) -> None:
+    """All points in random order, each at another passage in every turn."""
+    chance = Random(f"points {turn}")
+    points = chance.sample(POINTS, len(POINTS))
+    traps = [f"{point}:{1 + turn % max(1, undisturbed['passed'].get(point, turn + 1))}" for point in points]
+    print(f"turn {turn}: {' '.join(traps)}: {run_chain(tmp_path, traps, undisturbed['hash'])} lives")

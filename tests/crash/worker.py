@@ -1,0 +1,75 @@
+"""The program that is killed: lives what is left of a folder's life, and prints the answers as JSON.
+
+    python -m tests.crash.worker FOLDER [--script small|large] [--plain] [--master MASTER]
+
+It notes when each of its ticks is committed in FOLDER/commits. With `--nursery` it reads lines `FOLDER POINT:K` and
+lives each in a child of its own, which has everything imported already; it prints the status that the child ended with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import weft
+from tests.crash.life import SCRIPTS, Life, no_lease
+from weft import failpoint
+
+
+def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | None = None) -> None:
+    """One process of a life; the report goes to FOLDER/report."""
+    passed: Counter[str] = Counter()
+    notes = os.open(folder / "commits", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def note(point: str) -> None:
+        passed[point] += 1
+        if point in ("spark-before", "commit-after"):
+            os.write(notes, f"{os.getpid()} {point} {time.time():.3f}\n".encode())
+
+    failpoint.watch(note)
+    with no_lease(), weft.Engine(folder / "state", spark_settings=settings) as engine:
+        life = Life(folder, SCRIPTS[script], engine)
+        life.live(plain=plain)
+        report = {**life.report(), "passed": dict(passed)}
+    (folder / "report").write_text(json.dumps(report))
+
+
+def nursery(script: str) -> None:
+    """Live every life that is asked for in a child."""
+    for line in sys.stdin:
+        folder, trap = line.split()
+        child = os.fork()
+        if child == 0:
+            if trap != "-":
+                failpoint._TRAP = failpoint._Trap(trap)
+            try:
+                live(Path(folder), script, plain=True)
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+                os._exit(1)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--script", choices=SCRIPTS, default="small")
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--nursery", action="store_true")
+    parser.add_argument("--setting", action="append", default=[], help="NAME=VALUE, a setting of Spark")
+    given = parser.parse_args()
+    if given.nursery:
+        nursery(given.script)
+    else:
+        settings = dict(one.split("=", 1) for one in given.setting)
+        live(given.folder, given.script, plain=given.plain, settings=settings)
+
+
+if __name__ == "__main__":
+    main()
