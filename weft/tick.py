@@ -114,6 +114,10 @@ class Ticker:
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
         with self._lock:
+            if not self._tidy:
+                # A tick that failed on its way may have changed more than it lived to note here.
+                with self._catalog.read() as reader:
+                    self._state = load_state(self.stream.name, reader)
             if self._is_done(batch.mark):
                 return
             if not self._tidy:
