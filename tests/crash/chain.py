@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 FORMAT_1 = ROOT / "tests" / "store" / "formats" / "1.sqlite.sql"
 WORKER = [sys.executable, "-m", "tests.crash.worker"]
 Report = dict[str, Any]
+Live = Callable[[Path, str], int]
 
 
 def report_of(folder: Path) -> Report:
@@ -54,7 +55,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def run(folder: Path, *options: str, trap: str = "", seconds: float = 300, **environment: str) -> int:
+def run(folder: Path, trap: str = "", *options: str, seconds: float = 300, **environment: str) -> int:
     """A process of a life from its start to its end; the status that it ended with."""
     process = start(folder, *options, trap=trap, **environment)
     try:
@@ -65,7 +66,8 @@ def run(folder: Path, *options: str, trap: str = "", seconds: float = 300, **env
 
 def explained(folder: Path) -> str:
     """The last that the processes of a folder said, for the message of a failed test."""
-    return (folder / "said").read_text(errors="replace")[-3000:]
+    said = folder / "said"
+    return said.read_text(errors="replace")[-3000:] if said.exists() else "nothing was said"
 
 
 class Nursery:
@@ -74,11 +76,11 @@ class Nursery:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def live(self, folder: Path, trap: str = "-") -> int:
+    def live(self, folder: Path, trap: str = "") -> int:
         """Live until the end, or until the trap; the status that the process ended with."""
         folder.mkdir(parents=True, exist_ok=True)
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(f"{folder} {trap}\n")
+        self._process.stdin.write(f"{folder} {trap or '-'}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
@@ -113,7 +115,7 @@ def age(folder: Path) -> None:
     connection.close()
 
 
-def run_chain(root: Path, traps: Iterable[str], want: str, *options: str) -> int:
+def run_chain(live: Live, root: Path, traps: Iterable[str], want: str) -> int:
     """Each trap kills the process that recovers from the one before; how many lives that took, all with one answer.
 
     A life that ends before its next trap is passed is compared with what is wanted, and the trap gets a new life.
@@ -126,7 +128,7 @@ def run_chain(root: Path, traps: Iterable[str], want: str, *options: str) -> int
         if waiting[0].startswith("catalog-migrate"):
             age(folder)
         while True:
-            status = run(folder, *options, trap=waiting[0] if waiting else "")
+            status = live(folder, waiting[0] if waiting else "")
             if status == 0:
                 break
             assert status == KILLED and waiting, f"{waiting[:1]}: {explained(folder)}"
