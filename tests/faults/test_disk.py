@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from tests.faults.scene import Scene, lived, ticks
 from weft import failpoint
 from weft.errors import StateError
 from weft.store.tend import LEASE
 
+ROOT = Path(__file__).parents[2]
 WRITES = ("file-create", "file-write", "file-sync", "file-rename")
 CODES = {errno.ENOSPC: "storage-full", errno.EIO: "storage-failed"}
 # By then a tick finishes windows and merges files, so that some writes fail after the tick itself is committed.
@@ -51,11 +58,13 @@ def failing(point: str, error: int, n: int) -> Iterator[FailingDisk]:
 
 
 def go_on(world: Scene, failed: int) -> None:
-    """The cause is gone: the batch that failed runs again, and one more; answers are right and nothing is left over."""
+    """The cause is gone: the batch that failed runs again, and more; answers are right and nothing is left over."""
     orphans = world.unknown_files()
     world.tick(*ticks(failed, 1), failed)
-    world.now += LEASE + timedelta(seconds=1)
-    world.tick(*ticks(failed + 1, 1))
+    # A batch that was committed before it failed is not run again: then the first of these finds the orphans.
+    for one in ticks(failed + 1, 2 if orphans & world.unknown_files() else 1):
+        world.now += LEASE + timedelta(seconds=1)
+        world.tick(one)
     world.check()
     assert world.unknown_files() == set()
     assert not orphans & world.files_on_disk()
@@ -104,3 +113,109 @@ def test_a_failing_write_stops_the_tick_and_loses_nothing(world: Scene, point: s
 @pytest.mark.parametrize("point", WRITES)
 def test_every_write_may_fail_with_any_error(world: Scene, point: str, error: int, n: int) -> None:
     disturb(world, point, error, n)
+
+
+class FullCatalog:
+    """Lets the catalog's file grow by so many pages and no more, on every connection, until it is mended."""
+
+    def __init__(self, world: Scene, more: int) -> None:
+        with closing(sqlite3.connect(world.folder / "state" / "catalog.sqlite")) as raw:
+            raw.execute("VACUUM")  # else the next rows would go where others were
+            self._limit = raw.execute("PRAGMA page_count").fetchone()[0] + more
+        event.listen(world.engine.catalog._engine, "checkout", self._set)
+
+    def _set(self, raw: sqlite3.Connection, *_: object) -> None:
+        raw.execute(f"PRAGMA max_page_count = {self._limit}")
+
+    def mend(self) -> None:
+        self._limit = 2**30
+
+
+@pytest.mark.parametrize("pages", [0, 1, 3, *(pytest.param(more, marks=pytest.mark.slow) for more in (2, *range(4, 51)))])
+def test_a_full_catalog_stops_the_tick_and_loses_nothing(world: Scene, pages: int) -> None:
+    """SQLite itself says that it is full, at whichever transaction of a tick needs the page that is not there."""
+    catalog = FullCatalog(world, pages)
+    failed = BEFORE
+    with pytest.raises(StateError) as failure:
+        for failed in range(BEFORE, BEFORE + 40):
+            world.tick(*ticks(failed, 1))
+    assert failure.value.code == "catalog-full"
+    world.check()
+    world.check_elsewhere()
+    catalog.mend()
+    go_on(world, failed)
+
+
+def test_a_full_catalog_takes_no_query_in_part(world: Scene) -> None:
+    """A registration that does not fit is refused whole, and is possible once there is space again."""
+    catalog = FullCatalog(world, 0)
+    wanted = {f"q{place}": f"SELECT g, sum(v) AS total FROM s WHERE k > '{place * 50}' GROUP BY g" for place in range(99)}
+    with pytest.raises(StateError) as failure:
+        world.engine.register_all(wanted)
+    assert failure.value.code == "catalog-full"
+    world.check()
+    world.check_elsewhere()
+    catalog.mend()
+    world.engine.register_all(wanted)
+    assert len(world.engine.queries()) == len(world.queries) + len(wanted)
+
+
+def in_a_process(what: str) -> list[str]:
+    """How the ticks of a process of its own went; its folder is one that anybody may enter."""
+    with tempfile.TemporaryDirectory(prefix="weft-limits-") as folder:
+        Path(folder).chmod(0o755)
+        command = [sys.executable, "-m", "tests.faults.limits", what, folder]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_a_process_without_file_handles_stops_and_goes_on() -> None:
+    """With 0 to 9 handles to spare: the first tick cannot write, nor can an engine open; with some more all goes well."""
+    first, second, *rest = in_a_process("files")
+    assert first == "storage-failed/catalog-unreadable"
+    assert second in ("done/done", "done/catalog-unreadable")
+    assert set(rest) == {"done/done", "done"}
+
+
+def test_a_folder_that_may_not_be_written_stops_the_tick_and_stays_readable() -> None:
+    """As a user without rights, whoever runs the tests."""
+    assert in_a_process("permissions") == ["storage-failed", "done", "done"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 3 MB, where the tests may mount one."""
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no permission to mount a file system")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def fill(disk: Path, spare: int) -> Path:
+    """A file that leaves so many bytes free."""
+    filler = disk / "filler"
+    free = shutil.disk_usage(disk).free
+    filler.write_bytes(b"\0" * max(0, free - spare))
+    return filler
+
+
+@pytest.mark.parametrize("spare", [0, 50_000, 150_000])
+def test_a_real_disk_that_is_full_stops_the_tick_and_loses_nothing(before: Scene, small_disk: Path, spare: int) -> None:
+    """The operating system says so, of a file or of the catalog, in whatever they were about."""
+    world = before.copy(small_disk)
+    failed = BEFORE
+    try:
+        world.check()
+        filler = fill(small_disk, spare)
+        with pytest.raises(StateError) as failure:
+            for failed in range(BEFORE, BEFORE + 40):
+                world.tick(*ticks(failed, 1))
+        assert failure.value.code in ("storage-full", "catalog-full"), failure.value
+        world.check()
+        world.check_elsewhere()
+        filler.unlink()
+        go_on(world, failed)
+    finally:
+        world.forget()

@@ -112,7 +112,8 @@ class LocalFiles:
 
     def list(self, under: str = "") -> tuple[str, ...]:
         start = self._place(under) if under else self._root
-        return tuple(sorted(path for path in self._walk(start) if not TEMPORARY.match(path.rpartition("/")[2])))
+        with _disk_errors(under):
+            return tuple(sorted(path for path in self._walk(start) if not TEMPORARY.match(path.rpartition("/")[2])))
 
     def size(self, path: str) -> int:
         with _disk_errors(path):
@@ -123,16 +124,17 @@ class LocalFiles:
 
     def remove_leftovers(self, under: str = "") -> int:
         start = self._place(under) if under else self._root
-        leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
-        for path in leftovers:
-            (self._root / path).unlink(missing_ok=True)
+        with _disk_errors(under):
+            leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
+            for path in leftovers:
+                (self._root / path).unlink(missing_ok=True)
         return len(leftovers)
 
     def _place(self, path: str) -> Path:
         return self._root / checked_path(path)
 
     def _walk(self, start: Path) -> Iterator[str]:
-        for folder, _, names in os.walk(start):
+        for folder, _, names in os.walk(start, onerror=_unless_gone):
             for name in names:
                 yield (Path(folder) / name).relative_to(self._root).as_posix()
 
@@ -278,6 +280,12 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _unless_gone(error: OSError) -> None:
+    """A folder that is not there has no files; of one that cannot be read nobody knows."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 @contextmanager
