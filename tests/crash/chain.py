@@ -167,7 +167,8 @@ def check_answers(report: Report, script: Script = SMALL) -> None:
 
 def commits_of(folder: Path, pid: int) -> list[float]:
     """When this process committed its ticks."""
-    lines = [line.split() for line in (folder / "commits").read_text().splitlines()]
+    notes = folder / "commits"
+    lines = [line.split() for line in notes.read_text().splitlines()] if notes.exists() else []
     return [float(moment) for process, point, moment in lines if int(process) == pid and point == "commit-after"]
 
 

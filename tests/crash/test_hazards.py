@@ -1,0 +1,194 @@
+"""Hazards of the design, each closed by a rule; without Spark, batch by batch.
+
+Those of the checkpoint are in test_replay.py, those of the catalog alone in tests/store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft
+from tests.crash.chain import nursery
+from tests.crash.life import DDL, DELAY, SMALL, STREAM
+from tests.crash.plain import CrashBatch
+from weft import failpoint
+from weft.errors import StateError
+from weft.failpoint import KILLED
+from weft.planning import epochs
+from weft.spark.checkpoint import BatchMark
+from weft.store.files import TEMPORARY
+from weft.store.tend import LEASE, tend
+
+SQL = f"SELECT k, sum(v) AS total FROM {STREAM} GROUP BY window(ts, '10 seconds', '5 seconds'), k"
+Open = Callable[[], weft.Engine]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Opens engines on one state folder, as several processes would."""
+    engines: list[weft.Engine] = []
+
+    def another() -> weft.Engine:
+        engine = weft.Engine(tmp_path / "state")
+        engines.append(engine)
+        engine.add_stream(
+            STREAM, source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts", watermark=f"{DELAY} seconds"
+        )
+        return engine
+
+    yield another
+    failpoint.watch(None)
+    for engine in engines:
+        engine.close()
+
+
+def tick(engine: weft.Engine, number: int) -> None:
+    """Process the batch of this number."""
+    mark = BatchMark("plain", number, f"offsets {number}")
+    engine._ticker(STREAM).run(CrashBatch(mark, SMALL.arriving(number)))
+
+
+def everything(engine: weft.Engine) -> Any:
+    """All that the catalog says, and what can be read."""
+    with engine.catalog.read() as reader:
+        said = (reader.segments(), reader.nodes(), reader.queries(), reader.tick_log(STREAM), reader.garbage())
+    return said, [engine.query(one.name).results() for one in engine.queries()]
+
+
+def on_disk(tmp_path: Path) -> set[str]:
+    root = tmp_path / "state" / "segments"
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+
+
+def test_two_engines_on_one_stream(opened: Open) -> None:
+    """The one that comes second with a batch is refused, says why, and has changed nothing."""
+    one = opened()
+    one.register(SQL, name="q", eager=True)
+    tick(one, 0)
+    other = opened()
+    tick(other, 1)
+    before = everything(other)
+    with pytest.raises(StateError) as refused:
+        tick(one, 1)
+    assert refused.value.code == "tick-not-newer" and "stop the other one" in refused.value.hint
+    assert everything(other) == before and everything(opened()) == before
+    tick(one, 1)
+    assert everything(one) == before, "it has understood that the batch is done"
+    tick(one, 2)
+    with pytest.raises(StateError, match="tick-not-newer"):
+        tick(other, 2)
+    assert one.state_of(STREAM).totals["rows"] == 3 * SMALL.rows
+
+
+def test_a_batch_that_is_committed_is_passed_over(opened: Open) -> None:
+    one = opened()
+    one.register(SQL, name="q")
+    for number in (0, 1, 2):
+        tick(one, number)
+    before = everything(one)
+    for again in (opened(), one):
+        for number in (0, 1, 2):
+            tick(again, number)
+        assert everything(again) == before
+
+
+def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that merge the same files: the second finds them gone, and publishes nothing."""
+    engine = opened()
+    engine.register(SQL, name="q")
+    with monkeypatch.context() as patched:
+        patched.setattr("weft.tick.tend", lambda state, *_: state)
+        for number in range(6):
+            tick(engine, number)
+    ticker, plan, queries = engine._ticker(STREAM), engine.plan(STREAM), engine.registry.queries(STREAM)
+    before = ticker.state
+
+    def merge() -> None:
+        tend(before, plan.network, plan.reach, epochs(queries), engine.catalog, engine.files, engine.duck, engine.cache)
+
+    merge()
+    after = everything(opened())
+    assert {row.kind for row in after[0][0]} > {"block"}, "files were merged"
+    with pytest.raises(StateError) as refused:
+        merge()
+    assert refused.value.code == "segments-changed"
+    assert everything(opened()) == after
+
+
+def test_file_in_use_is_not_deleted(opened: Open, tmp_path: Path) -> None:
+    """A reader that holds a state reads it for a whole lease, whatever is merged meanwhile; afterwards files go."""
+    engine = opened()
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    engine.catalog._clock = lambda: now
+    engine.register(SQL, name="q", keep="1 second")
+    for number in range(3):
+        tick(engine, number)
+    held = {file.path for synopsis in engine.state_of(STREAM).synopses.values() for file in synopsis.files}
+    now += timedelta(hours=1)
+    for number in range(3, 8):
+        tick(engine, number)
+        now += LEASE / 6
+    with engine.catalog.read() as reader:
+        left = held & set(reader.garbage())
+    assert left and held <= on_disk(tmp_path)
+    now += LEASE
+    tick(engine, 8)
+    assert not left & on_disk(tmp_path)
+
+
+def test_partial_write_is_never_visible(tmp_path: Path) -> None:
+    """A file that is half there has no name that anybody would read, and goes with the next process."""
+    with nursery() as children:
+        assert children.live(tmp_path, "file-sync:40") == KILLED
+        with sqlite3.connect(tmp_path / "state" / "catalog.sqlite") as catalog:
+            named = {path for (path,) in catalog.execute("SELECT path FROM segments")}
+        catalog.close()
+        half = {path for path in on_disk(tmp_path) if TEMPORARY.match(path.rpartition("/")[2])}
+        assert len(half) == 1 and named
+        with weft.Engine(tmp_path / "state") as engine:
+            assert not half & set(engine.files.list())
+            with engine.catalog.read() as reader:
+                for row in reader.segments():
+                    assert engine.files.read_table(row.path, row.checksum).num_rows == row.rows
+            assert all(one.metrics() for one in engine.queries())
+        assert children.live(tmp_path) == 0
+        assert not half & on_disk(tmp_path)
+
+
+@pytest.mark.parametrize("point", ["spark-before", "merge-after", "commit-before", "commit-after", "tick-end"])
+@pytest.mark.parametrize("same_process", [True, False])
+def test_query_registered_mid_batch_takes_effect_at_the_next(opened: Open, point: str, same_process: bool) -> None:
+    """Also when another process registers it; and then its windows are those of a query that came between two batches."""
+    engine, other = opened(), opened()
+    engine.register(SQL, name="q")
+    tick(engine, 0)
+
+    def register(passed: str) -> None:
+        if passed == point:
+            failpoint.watch(None)
+            (engine if same_process else other).register(SQL, name="late")
+
+    failpoint.watch(register)
+    tick(engine, 1)
+    assert [row.from_batch for row in _queries(engine) if row.name == "late"] == [None]
+    tick(engine, 2)
+    assert [row.from_batch for row in _queries(engine) if row.name == "late"] == [2]
+    tick(engine, 3)
+    assert engine.query("late").results().num_rows > 0
+    assert engine.query("late").results() == engine.query("q").results(since=_after(engine))
+
+
+def _after(engine: weft.Engine) -> datetime:
+    """From where on the late query has windows."""
+    return engine.query("late").results()["window_end"][0].as_py() - timedelta(microseconds=1)
+
+
+def _queries(engine: weft.Engine) -> Any:
+    with engine.catalog.read() as reader:
+        return reader.queries()
