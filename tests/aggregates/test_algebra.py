@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics as reference
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ Row = dict[str, Any]
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
-            "i": st.none() | st.integers(-1000, 1000),
+            "i": st.none() | st.integers(-1000, 1000) | st.integers(-(2**31), 2**31 - 1),
             "b": st.none() | st.integers(-(2**40), 2**40),
             "x": st.none() | st.floats(-1e6, 1e6).map(lambda value: round(value, 3)),
             "f": st.none() | st.booleans(),
@@ -81,6 +82,8 @@ def lift(one: Statistic, rows: Sequence[Row]) -> Any:
             return len(values)
         case "sum" | "wide_sum":
             return (math.fsum(values) if one.type == DOUBLE else sum(values)) if values else None
+        case "squares":
+            return sum(value * value for value in values) if values else None
         case "min" | "max":
             return {"min": min, "max": max}[one.basic](values) if values else None
         case "bool_and" | "bool_or":
@@ -108,8 +111,7 @@ def partial(statistics: Sequence[Statistic], parts: Sequence[Sequence[Row]]) -> 
         values = [lift(one, part) for part in parts]
         kind = stored_type(one)
         if pa.types.is_decimal(kind):
-            values = [None if value is None else int(value) for value in values]
-            arrays.append(pa.array(values, pa.int64()).cast(kind))
+            arrays.append(pa.array([None if value is None else Decimal(int(value)) for value in values], kind))
         else:
             arrays.append(pa.array(values, kind))
     return pa.table(arrays, names=[one.name for one in statistics])

@@ -123,19 +123,25 @@ def _average_type(arguments: tuple[DataType, ...]) -> DataType:
 
 
 def _spread(*, sample: bool, root: bool) -> Builder:
-    """Variance or standard deviation: m2 over n, or n - 1 for a sample."""
+    """Variance or standard deviation: the sum of squared distances from the mean over n, or n - 1 for a sample."""
 
     def build(arguments: tuple[Expression, ...], where: Expression | None) -> Plain:
         value = arguments[0]
         count, total = statistic("count", value, where=where), _double_sum(value, where)
-        m2 = statistic("m2", as_double(value), where=where, needs=(count, total))
+        if value.type.is_integral and value.type != BIGINT:
+            # Sums of integers are exact, so nothing is lost by subtracting them, and they merge by adding.
+            kept = statistic("squares", value, where=where)
+            distances: Expression = Call("squared_distances", (slot(count), slot(total), slot(kept)), DOUBLE)
+        else:
+            kept = statistic("m2", as_double(value), where=where, needs=(count, total))
+            distances = slot(kept)
         below = Literal(1 if sample else 0, BIGINT)
         freedom = Call("-", (as_double(slot(count)), Literal(1.0 if sample else 0.0, DOUBLE)), DOUBLE)
-        variance: Expression = Call("/", (slot(m2), freedom), DOUBLE)
+        variance: Expression = Call("/", (distances, freedom), DOUBLE)
         if root:
             variance = Call("sqrt", (variance,), DOUBLE)
         few = Call("<=", (slot(count), below), BOOLEAN)
-        return Plain((count, total, m2), Case(((few, Literal(None, DOUBLE)),), variance, DOUBLE))
+        return Plain((count, total, kept), Case(((few, Literal(None, DOUBLE)),), variance, DOUBLE))
 
     return build
 

@@ -143,6 +143,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "weft_decimal_round": (round_decimal, ["VARCHAR", "INTEGER", "INTEGER", "INTEGER"], "VARCHAR"),
     "weft_double_round": (round_double, ["DOUBLE", "INTEGER"], "DOUBLE"),
 }
+# The sum of squared distances from the mean, of a count, a sum and a sum of squares that are exact integers. Distances
+# are taken from the whole part of the mean, in integers; what that is off by is less than one, and subtracted last.
+SQUARED_DISTANCES = """
+CREATE MACRO IF NOT EXISTS weft_squared_distances(n, s, q) AS
+CASE WHEN n = 0 THEN NULL ELSE
+CAST(CAST(q AS HUGEINT) - 2 * (CAST(s AS HUGEINT) // n) * s + (CAST(s AS HUGEINT) // n) * (CAST(s AS HUGEINT) // n) * n
+AS DOUBLE) - pow(CAST(s - (CAST(s AS HUGEINT) // n) * n AS DOUBLE), 2) / n END
+"""
 _installing = threading.Lock()
 
 
@@ -157,3 +165,4 @@ def install(connection: duckdb.DuckDBPyConnection) -> None:
         for name, (function, parameters, result) in FUNCTIONS.items():
             if name not in known:
                 connection.create_function(name, function, [*parameters], result)
+        connection.execute(SQUARED_DISTANCES)

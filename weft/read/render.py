@@ -481,4 +481,6 @@ _RULES: dict[str, Callable[[_Renderer, Call], str]] = {
                      "WHEN {0} < 0 THEN CAST(-1 AS DOUBLE) END"),
     "pow": _doubles("CASE WHEN {0} IS NOT NULL AND (isnan({1}) OR (abs({0}) = 1 AND isinf({1}))) "
                     "THEN CAST('NaN' AS DOUBLE) ELSE pow({0}, {1}) END"),
+    # Not for queries to call: what a variance is made of where the sums are exact.
+    "squared_distances": lambda self, call: f"weft_squared_distances({', '.join(map(self.sql, call.arguments))})",
 }

@@ -1,8 +1,13 @@
-"""Finishing on time: the windows that a tick closed, merged for all families in one statement each, and stored."""
+"""Finishing on time: the windows that a tick closed, merged for all families in one statement each, and stored.
+
+Slices are few and rows many: which slices belong to which windows is worked out first, on the slices alone, and rows
+then meet their windows in a hash join.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,15 +15,15 @@ import pyarrow.compute as pc
 from weft.aggregates.statistics import Statistic
 from weft.plan.finish import Family
 from weft.plan.network import Network, Node
-from weft.plan.windows import micros
+from weft.plan.windows import Window, micros
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.read.merge import merge_sql, quoted
 from weft.read.render import duck_sql
-from weft.read.source import END, exploded, slice_rows
+from weft.read.source import END, Source, exploded, slice_rows
 from weft.read.types import arrow_type
 from weft.sql.expressions import Slot, walk
-from weft.store.rows import row_schema, stored_type
+from weft.store.rows import LATE, ON_TIME, START, row_schema, stored_type
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
 
@@ -57,16 +62,23 @@ def _first_row(synopsis: Synopsis) -> int:
 
 
 def _requests(family: Family, after: int, watermark: int) -> pa.Table:
-    """The lines of a family that have a window due: its length, its slide, its first and last end, its constants."""
-    lines = []
+    """The lines of a family that have a window due: its length, its slide, its first and last end, its constants.
+
+    Lines and kinds of windows go by number: comparing numbers is most of the work of what follows.
+    """
+    lines: list[tuple[Any, ...]] = []
+    windows: dict[Window, int] = {}
     for request in family.requests:
         length, slide = micros(request.window.range), micros(request.window.slide)
         first, last = (request.window.newest_closed_end(moment) for moment in (after, watermark))
         if first < last:
             constants = (one.value for one in request.constants)
-            lines.append((request.id, length, slide, first + slide, last, *constants))
+            kind = windows.setdefault(request.window, len(windows))
+            lines.append((len(lines), request.id, kind, length, slide, first + slide, last, *constants))
     kinds = [
-        ("request", pa.string()),
+        (REQUEST, pa.int32()),
+        ("name", pa.string()),
+        ("kind", pa.int32()),
         ("length", pa.int64()),
         ("slide", pa.int64()),
         ("first", pa.int64()),
@@ -90,24 +102,39 @@ def _merge(
     statistics = node.statistics
     columns = [*(one.name for one in node.dimensions), *(one.name for one in statistics)]
     rows = slice_rows(cache, synopsis, columns, row_schema(node.dimensions, statistics), first - longest, last)
+    members = _members(rows, requests, duck)
     condition = "true"
     if family.condition is not None:
         names = {slot.name for slot in walk(family.condition) if isinstance(slot, Slot)}
         slots = {name: f"requests.{name}" if name in requests.column_names else quoted(name) for name in names}
         condition = duck_sql(family.condition, slots)
-    wanted = [REQUEST, *(quoted(name) for name in (*family.keys, *(one.name for one in statistics)))]
-    windows = exploded(
-        rows,
-        wanted,
+    kept = ", ".join(quoted(name) for name in (*family.keys, *(one.name for one in statistics)))
+    windows = (
+        f"SELECT {REQUEST}, {END}, {kept} FROM ({rows.sql}) AS found JOIN requests ON {condition} "
+        f"JOIN members ON members.{START} = found.{START} AND members.kind = requests.kind WHERE {LATE} < {END}"
+    )
+    keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in family.keys)]
+    sql = merge_sql(f"({windows})", keys, statistics)
+    named = f"SELECT names.name AS {REQUEST}, * EXCLUDE ({REQUEST}, name) FROM ({sql}) AS merged "
+    named += f"JOIN names ON names.{REQUEST} = merged.{REQUEST} ORDER BY {REQUEST}, {END}"
+    names = requests.select([REQUEST, "name"])
+    tables = {**rows.tables, "requests": requests, "members": members, "names": names}
+    return _typed(duck.run(named, tables), node, family.keys, statistics)
+
+
+def _members(rows: Source, requests: pa.Table, duck: Duck) -> pa.Table:
+    """For every kind of window and every slice with rows: the ends of those due windows that hold the slice."""
+    starts = duck.run(f"SELECT DISTINCT {START}, CAST({ON_TIME} AS BIGINT) AS {LATE} FROM ({rows.sql})", rows.tables)
+    ends = exploded(
+        Source("SELECT * FROM starts", {}),
+        ["kind", START],
         first="first",
         last="last",
         length="length",
         slide="slide",
-        joined=f" JOIN requests ON {condition}",
+        joined=" JOIN (SELECT DISTINCT kind, first, last, length, slide FROM requests) ON true",
     )
-    keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in family.keys)]
-    sql = merge_sql(f"({windows})", keys, statistics) + f" ORDER BY {REQUEST}, {END}"
-    return _typed(duck.run(sql, {**rows.tables, "requests": requests}), node, family.keys, statistics)
+    return duck.run(ends, {"starts": starts, "requests": requests})
 
 
 def _typed(table: pa.Table, node: Node, keys: Sequence[str], statistics: Sequence[Statistic]) -> pa.Table:

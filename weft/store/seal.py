@@ -273,19 +273,19 @@ def _kept(node: Node, layout: Layout) -> tuple[tuple[Statistic, ...], tuple[str,
     return statistics, tuple(one.name for one in node.dimensions)
 
 
-def mergeable(files: Iterable[SegmentRow], retention: int | None) -> list[list[SegmentRow]]:
-    """FAN_OUT neighbours of one rank at a time, unless the file would outlive its rows by too long or grow too big."""
+def mergeable(files: Iterable[SegmentRow], retention: int | None, fan_out: int = FAN_OUT) -> list[list[SegmentRow]]:
+    """So many neighbours of one rank at a time, unless the file would outlive its rows by too long or grow too big."""
     ranks: dict[int, list[SegmentRow]] = {}
     for file in sorted(files, key=lambda one: one.batch_from):
         ranks.setdefault(file.rank, []).append(file)
     groups = []
     for _, same in sorted(ranks.items()):
-        group = same[:FAN_OUT]
+        group = same[:fan_out]
         lasts = max(file.time_to for file in group) - min(file.time_from for file in group)
         if (
-            len(group) == FAN_OUT
+            len(group) == fan_out
             and sum(file.rows for file in group) <= MAX_ROWS
-            and (retention is None or lasts <= max(1, retention // FAN_OUT))
+            and (retention is None or lasts <= max(1, retention // fan_out))
         ):
             groups.append(group)
     return groups
