@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -28,7 +29,7 @@ from weft.registry import DEFAULT_KEEP, Registry
 from weft.sources import Roots
 from weft.spark.dead import LETTERS
 from weft.spark.runner import Runner
-from weft.spark.session import is_running, local_session
+from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
@@ -69,6 +70,8 @@ class Engine:
             Path(self._root).mkdir(parents=True, exist_ok=True)
             self._root = str(Path(self._root).absolute())
         self._session, self._owned = spark, False
+        if spark is not None:
+            warn_of_open_doors(spark)
         self._settings = dict(spark_settings or {})
         self._lock = threading.RLock()
         self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"))
@@ -262,8 +265,17 @@ class Engine:
             "state_rows": sum(one.rows for one in state.synopses.values()),
             "state_bytes": sum(one.bytes for one in state.synopses.values()),
             "state_files": sum(len(one.files) for one in state.synopses.values()),
-            "last_tick": dict(ticker.last),
+            "lag_seconds": None if state.max_event_time is None else round(time.time() - state.max_event_time / 1e6, 3),
+            "last_tick": self._last_tick(ticker, state.batch_id),
         }
+
+    def _last_tick(self, ticker: Ticker, batch_id: int) -> dict[str, Any]:
+        """How the newest tick went, whoever ran it."""
+        if ticker.last.get("batch_id") == batch_id:
+            return dict(ticker.last)
+        with self.catalog.read() as reader:
+            logged = reader.logged_tick(ticker.stream.name, batch_id)
+        return dict(logged.detail) if logged is not None else {}
 
     def _ticker(self, name: str) -> Ticker:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from weft.plan.windows import MICROSECOND, micros
 from weft.read.merge import quoted
 from weft.read.reader import NEVER, read_routes, result_schema
 from weft.read.render import duck_sql
+from weft.read.source import slice_rows
 from weft.registry import FAILED
 from weft.sql.expressions import Slot, walk
 from weft.store.state import StreamState
@@ -142,7 +144,9 @@ class ContinuousQuery:
             "error": registered.row.status_detail,
             "from_batch": registered.row.from_batch,
             "complete_from": self.complete_from,
+            "rows": self._counted_rows(registered, state),
             "late_rows": self._late_rows(registered, state),
+            **self._progress(registered, state),
         }
 
     @property
@@ -223,6 +227,30 @@ class ContinuousQuery:
         ]
         return min(starts, default=state.watermark or 0) if starts else (state.watermark or 0)
 
+    def _progress(self, registered: Registered, state: StreamState) -> dict[str, Any]:
+        """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
+        window, watermark = registered.needs.window, state.watermark
+        if window is None or watermark is None or registered.row.status == FAILED:
+            return {"windows": 0, "last_result": None}
+        routes = self._routes(registered, state)
+        oldest = max(one.complete_from for one in routes) + micros(window.range) - 1
+        if registered.keep is not None:
+            oldest = max(oldest, watermark - micros(registered.keep))
+        first = max(oldest, self._first_row(state, routes))
+        newest = window.newest_closed_end(watermark)
+        count = max(0, (newest - window.newest_closed_end(first)) // micros(window.slide))
+        return {"windows": count, "last_result": _datetime(newest) if count else None}
+
+    def _counted_rows(self, registered: Registered, state: StreamState) -> int:
+        """How many rows of the stream are in what is kept for this query, each once."""
+        synopsis = state.synopses.get(registered.needs.parts[0].node)
+        if synopsis is None or registered.row.status == FAILED or not synopsis.data:
+            return 0
+        names = [*synopsis.dimensions, ROWS.name]
+        schema = self._engine.cache.get(synopsis.data[0]).schema
+        source = slice_rows(self._engine.cache, synopsis, names, schema, -NEVER, NEVER)
+        return self._sum_rows(registered, f"({source.sql})", source.tables)
+
     def _late_rows(self, registered: Registered, state: StreamState) -> int:
         """How many rows came after every window of this query that they belong to was closed."""
         needs, part = registered.needs, registered.needs.parts[0]
@@ -231,17 +259,18 @@ class ContinuousQuery:
         files = [file for file in state.synopses[part.node].files if file.kind == "late"]
         if not files:
             return 0
+        late = {"weft_late": pa.concat_tables([self._engine.cache.get(file) for file in files])}
+        mine = f"batch >= {registered.row.from_batch} AND \"window\" = '{needs.window}'"
+        return self._sum_rows(registered, f"(SELECT * FROM weft_late WHERE {mine})", late)
+
+    def _sum_rows(self, registered: Registered, source: str, tables: Mapping[str, pa.Table]) -> int:
+        """The rows behind partial rows of the query's node that its predicate lets through."""
         residue = "true"
-        if needs.residue is not None:
-            slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
-            residue = duck_sql(needs.residue, slots)
-        rows = pa.concat_tables([self._engine.cache.get(file) for file in files])
-        counted = self._engine.duck.run(
-            f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM weft_late "
-            f"WHERE batch >= {registered.row.from_batch} AND \"window\" = '{needs.window}' AND ({residue})",
-            {"weft_late": rows},
-        )
-        return int(counted["n"][0].as_py())
+        if registered.needs.residue is not None:
+            slots = {node.name: quoted(node.name) for node in walk(registered.needs.residue) if isinstance(node, Slot)}
+            residue = duck_sql(registered.needs.residue, slots)
+        total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} WHERE {residue}"
+        return int(self._engine.duck.run(total, tables)["n"][0].as_py())
 
 
 def _moment(value: Moment) -> int:

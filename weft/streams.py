@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 # No clock is this wrong by accident of a time zone; what is further ahead is a mistake, not a row of the future.
 DEFAULT_AHEAD = "1 day"
+# How a configuration, which knows no None, says that there is no limit.
+ANY = "any"
 
 # A stream's name is part of the names of files, and Linux takes 255 bytes for one.
 MAX_NAME = 60
 MAX_PATH = 4096
+MAX_COLUMN = 255
 MAX_OPTION = 1000
 
 
@@ -115,7 +118,10 @@ def define_stream(
             hint='Give its columns, for example schema="ts timestamp, saddr string, length int".',
         )
     columns = parse_schema(schema)
-    inside = next((column for column, _ in columns if column.lower().startswith("weft_")), None)
+    for column, _ in columns:
+        check_text(column, "name of a column", MAX_COLUMN)
+    # {rows} is where the text of a statement gets the name of its batch.
+    inside = next((one for one, _ in columns if one.lower().startswith("weft_") or "{rows}" in one), None)
     if inside is not None:
         raise StreamError(
             "bad-name", f"{inside!r} cannot name a column: Weft uses such names itself", hint="Rename it."
@@ -140,31 +146,38 @@ def define_stream(
             f"a watermark of {watermark!r} would be ahead of the rows",
             hint="Say how late a row may come, for example '10 seconds'.",
         )
-    given = {key: str(value) for key, value in (options or {}).items()}
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
         check_text(text or "", what, longest)
+    return Stream(name, columns, found, delay, source, path, _options(name, options or {}), _ahead(max_ahead))
+
+
+def _options(stream: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """The options as texts, as Spark takes them."""
+    given = {key: str(value) for key, value in options.items()}
     for key, value in given.items():
         check_text(key, "name of an option", MAX_OPTION)
         # A separator may well be a tab; no option is NUL, which ends a text for programs in C.
         check_text(value.replace("\t", " ").replace("\n", " ").replace("\r", " "), f"option {key!r}", MAX_OPTION)
-    if given.get("mode", "PERMISSIVE").upper() != "PERMISSIVE":
+    # Spark reads the names of options in any case.
+    mode = {key.lower(): value for key, value in given.items()}.get("mode", "PERMISSIVE")
+    if mode.upper() != "PERMISSIVE":
         raise StreamError(
             "bad-option",
-            f"mode={given['mode']} would lose rows of stream {name!r}, or stop it at the first bad one",
+            f"mode={mode} would lose rows of stream {stream!r}, or stop it at the first bad one",
             hint="Leave mode out: rows that cannot be parsed go to engine.dead_letters().",
         )
-    return Stream(name, columns, found, delay, source, path, given, _ahead(max_ahead))
+    return given
 
 
 def _ahead(text: str | None) -> timedelta | None:
-    if text is None:
+    if text is None or text == ANY:
         return None
     limit = parse_duration(text)
     if limit < timedelta(0):
         raise StreamError(
             "bad-max-ahead",
             f"max_ahead={text!r} would leave out rows of the past",
-            hint="Say how far ahead of the clock a row's time may be, for example '1 hour', or None for any distance.",
+            hint="Say how far ahead of the clock a row's time may be, for example '1 hour', or 'any'.",
         )
     return limit
 

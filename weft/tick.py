@@ -157,7 +157,10 @@ class Ticker:
             "nodes": len(plan.network.nodes),
             "partial_rows": sum(table.num_rows for table in new.rows.values()),
             "seconds": watch.seconds,
+            "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         }
+        with self._catalog.write() as catalog:
+            catalog.describe_tick(self.stream.name, batch.mark.batch_id, self.last)
         log.info("tick committed", extra={"stream": self.stream.name, **self.last})
 
     def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:

@@ -42,6 +42,7 @@ def run(
     plain: Annotated[bool, typer.Option("--plain", help="Plain lines, also on a terminal.")] = False,
     trigger: Annotated[str | None, typer.Option(help="Time between ticks, instead of the configuration's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line for every tick.")] = False,
+    log: Annotated[str | None, typer.Option(help="Write logs there, a JSON object a line; - for stderr.")] = None,
 ) -> None:
     """Run the streams and queries of a configuration. Ctrl-C stops after the tick that is under way.
 
@@ -49,8 +50,11 @@ def run(
     """
     from weft.config import load_config
     from weft.engine import Engine
+    from weft.logs import log_to
     from weft.sql.ddl import parse_duration
 
+    if log is not None:
+        log_to(log)
     found = load_config(config)
     if trigger is not None:
         parse_duration(trigger)

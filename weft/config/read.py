@@ -19,14 +19,14 @@ from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
 from weft.sql.ddl import parse_duration, parse_schema
-from weft.streams import Stream, define_stream
+from weft.streams import ANY, DEFAULT_AHEAD, Stream, define_stream
 
 if TYPE_CHECKING:
     from weft.engine import Engine
 
 DEFAULT_STATE = "state"
 KEYS = ("state", "catalog", "roots", "trigger", "keep", "query_files", "spark", "streams", "queries", "aggregates")
-STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "options")
+STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options")
 QUERY_KEYS = ("sql", "file", "keep", "eager")
 AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
 
@@ -38,6 +38,7 @@ class StreamConfig:
     stream: Stream
     schema: str
     watermark: str
+    max_ahead: str
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Config:
         for name, one in self.streams.items():
             stream = one.stream
             engine.add_stream(name, source=stream.source, path=stream.path, schema=one.schema,
-                              event_time=stream.event_time, watermark=one.watermark, options=stream.options)
+                              event_time=stream.event_time, watermark=one.watermark, max_ahead=one.max_ahead,
+                              options=stream.options)
         for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
             engine.register_all({query.name: query.sql for query in self.queries.values()
                                  if (query.keep, query.eager) == (keep, eager)}, keep=keep, eager=eager)
@@ -140,8 +142,11 @@ class _Reading:
         table.only(STREAM_KEYS)
         texts = {key: table.text(key, required=key != "path") for key in ("source", "schema", "event_time", "path")}
         watermark = table.text("watermark", default="0 seconds")
+        max_ahead = table.text("max_ahead", default=DEFAULT_AHEAD)
         options = flatten(table.table("options"))
         self._duration((*table.keys, "watermark"), watermark)
+        if max_ahead != ANY:
+            self._duration((*table.keys, "max_ahead"), max_ahead)
         if texts["schema"]:
             self._try((*table.keys, "schema"), lambda: parse_schema(texts["schema"]), inside=True)
         if len(self._notes.problems) > before:
@@ -149,13 +154,15 @@ class _Reading:
         path = self._path(texts["path"]) if texts["path"] else None
         try:
             stream = define_stream(name, source=texts["source"], path=path, schema=texts["schema"], dataframe=None,
-                                   event_time=texts["event_time"], watermark=watermark, options=options)
+                                   event_time=texts["event_time"], watermark=watermark, max_ahead=max_ahead,
+                                   options=options)
             self._roots.check(stream)
         except WeftError as error:
-            key = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark"}
+            key = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark",
+                   "bad-max-ahead": "max_ahead", "bad-option": "options"}
             self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
             return None
-        return StreamConfig(stream, texts["schema"], watermark)
+        return StreamConfig(stream, texts["schema"], watermark, max_ahead)
 
     def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
         found: dict[str, QueryConfig] = {}
@@ -229,7 +236,7 @@ class _Reading:
 
     def _name(self, name: str, keys: tuple[str, ...]) -> None:
         if not name or len(name) > 200 or not name.isprintable():
-            self._notes.add(keys, "bad-name", f"{name!r} cannot name a query", "Use 1 to 200 printable characters.")
+            self._notes.add(keys, "bad-name", f"{name[:200]!r} cannot name a query", "Use 1 to 200 printable characters.")
 
     def _try(self, keys: tuple[str, ...], action: Any, *, inside: bool = False) -> None:
         try:

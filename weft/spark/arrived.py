@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from weft.plan.network import Network
 from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
-from weft.spark.dead import BAD_FILE, LETTERS, NO_LETTERS, DeadLetters, letters
+from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.failure import reason_of
 from weft.spark.level0 import MOMENT, Statement
 from weft.streams import Stream
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 # What a file system says where a file is gone or closed to us: that may pass, and is no fault of the file's content.
 TRANSIENT = re.compile(
-    r"FILE_NOT_EXIST|FileNotFound|No such file|AccessDenied|AccessControl|Permission denied|Input/output error|"
-    r"Connect|Timeout|timed out|UnknownHost",
+    r"FILE_NOT_EXIST|FileNotFoundException|AccessDeniedException|AccessControlException|Permission denied|"
+    r"Input/output error|ConnectException|TimeoutException|UnknownHostException",
 )
 Read = Callable[[Sequence[str]], "DataFrame"]
 
@@ -53,29 +54,34 @@ class SparkBatch:
     def dead_letters(self) -> DeadLetters:
         """The batch's dead rows, each with its reason and where it came from."""
         if self.read is None or self.checkpoint is None:
-            return letters(self.rows, self.stream, self.mark.batch_id, files=False)
-        return self._letters(self._files())
+            return letters(self.rows, self.stream, self.mark.batch_id)
+        return letters(self._again(self._files()), self.stream, self.mark.batch_id)
 
     def cleaned(self) -> tuple[SparkBatch, DeadLetters]:
         """The batch without dead rows and unreadable files, and these; for when it failed as it came."""
         if self.read is None or self.checkpoint is None:
-            found = letters(self.rows, self.stream, self.mark.batch_id, files=False)
+            found = letters(self.rows, self.stream, self.mark.batch_id)
             return replace(self, rows=self.rows.where(f"{MOMENT} IS NOT NULL")), found
         files = self._files()
         bad = {} if _trouble(self.rows) is None else self._bad(files)
         good = [file for file in files if file not in bad]
         if not good:
             return replace(self, rows=self.rows.sparkSession.createDataFrame([], self.rows.schema)), _gone(bad, self)
-        rows = project(self.read(good), self.stream, now=self._now())
-        alive = rows.where(f"{MOMENT} IS NOT NULL")
-        return replace(self, rows=alive), self._letters(good) + _gone(bad, self)
+        rows = self._again(good)
+        alive = rows.where(f"{MOMENT} IS NOT NULL").drop(CORRUPT, SOURCE)
+        return replace(self, rows=alive), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
 
-    def _letters(self, files: Sequence[str]) -> DeadLetters:
+    def _again(self, files: Sequence[str]) -> DataFrame:
+        """The rows of some files of the batch once more, with the file of each and the text of those without meaning.
+
+        Cut off from its files by a checkpoint: Spark would read only the columns that a query looks at, and in those a
+        row may be as it should be. In the stream itself all columns are read, whatever is asked of them.
+        """
+        from pyspark.sql import functions as f
+
         assert self.read is not None
-        if not files:
-            return NO_LETTERS
-        rows = project(self.read(files), self.stream, now=self._now(), corrupt=True)
-        return letters(rows, self.stream, self.mark.batch_id, files=True)
+        read = self.read(files).withColumn(SOURCE, f.input_file_name())
+        return project(read, self.stream, now=self._now(), beside=(CORRUPT, SOURCE)).localCheckpoint(eager=False)
 
     def _files(self) -> tuple[str, ...]:
         assert self.checkpoint is not None
@@ -101,11 +107,11 @@ class SparkBatch:
         return bad
 
 
-def _trouble(rows: DataFrame) -> PySparkException | None:
+def _trouble(rows: DataFrame) -> Exception | None:
     """What happens when every column of every row is read."""
     try:
         rows.write.format("noop").mode("overwrite").save()
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         return error
     return None
 

@@ -31,19 +31,18 @@ class Batch:
     partials: dict[str, pa.Table]
 
 
-def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, corrupt: bool = False) -> DataFrame:
+def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, beside: Sequence[str] = ()) -> DataFrame:
     """The part of the plan that stands before the sink: only declared columns, and the time as a number.
 
-    The time of a row that is dead is NULL; `now` is the clock that judges it, by default that of the batch. With
-    `corrupt`, the text of rows that could not be parsed is there too.
+    The time of a row that is dead is NULL; `now` is the clock that judges it, by default that of the batch. `beside`
+    are further columns to keep, of those that are there.
     """
     from pyspark.sql import functions as f
 
     parsed = CORRUPT in rows.columns
     columns = [f.col(quoted(name)).cast(str(kind)).alias(name) for name, kind in stream.columns]
     time = moment(stream, f.current_timestamp() if now is None else now, parsed).alias(MOMENT)
-    beside = [f.col(CORRUPT)] if parsed and corrupt else []
-    return rows.select(*columns, time, *beside)
+    return rows.select(*columns, time, *(f.col(name) for name in beside if name in rows.columns))
 
 
 def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> Batch:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 UNPARSABLE, NO_TIME, AHEAD, BAD_FILE = "unparsable", "no event time", "too far ahead", "unreadable file"
 # The column that Spark's readers put a row into that they cannot parse.
 CORRUPT = "weft_corrupt"
+# The column with the file that a row came from, where it is read again.
+SOURCE = "weft_source"
 # Formats whose rows are parsed one by one, so that one of them can be wrong.
 PARSED = frozenset({"csv", "json"})
 # Of one tick no more than this many are kept to look at; all are counted.
@@ -65,8 +67,8 @@ def moment(stream: Stream, now: Column, parsed: bool) -> Column:
     return f.when(alive, found)
 
 
-def letters(rows: DataFrame, stream: Stream, tick: int, *, files: bool) -> DeadLetters:
-    """The dead rows of a batch, in two small jobs; `rows` has the stream's columns, the moment, and perhaps CORRUPT."""
+def letters(rows: DataFrame, stream: Stream, tick: int) -> DeadLetters:
+    """The dead rows of a batch, in two small jobs; `rows` has columns and moment, and perhaps CORRUPT and SOURCE."""
     from pyspark.sql import functions as f
 
     from weft.spark.level0 import MOMENT
@@ -76,7 +78,7 @@ def letters(rows: DataFrame, stream: Stream, tick: int, *, files: bool) -> DeadL
     if CORRUPT in rows.columns:
         timeless = f.when(f.col(CORRUPT).isNotNull(), UNPARSABLE).otherwise(timeless)
         whole = f.coalesce(f.col(CORRUPT), whole)
-    source = f.input_file_name() if files else f.lit(stream.source or "dataframe")
+    source = f.col(SOURCE) if SOURCE in rows.columns else f.lit(stream.source or "dataframe")
     dead = rows.select(
         f.lit(tick).cast("bigint").alias("tick"),
         timeless.alias("reason"),

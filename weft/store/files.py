@@ -69,7 +69,7 @@ class Files(Protocol):
         """Where another engine (DuckDB, Spark) finds the file."""
 
     def remove_leftovers(self, under: str = "") -> int:
-        """Remove the temporary files of killed writers in a folder, and say how many; only while nobody writes there."""
+        """Remove the temporary files of killed writers, and say how many; only while nobody writes in that folder."""
 
 
 class LocalFiles:

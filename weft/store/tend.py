@@ -27,6 +27,8 @@ log = logging.getLogger("weft.store")
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)
 MAX_LEDGERS = 8
+# A window is read from the one file that holds it, so many small files cost a reader nothing, and merging costs a tick.
+RESULT_FAN_OUT = 16
 
 
 def write_product(files: Files, cache: TableCache, stream: str, node: str, product: Product) -> SegmentRow:
@@ -142,7 +144,7 @@ def _merge_results(node: Node, state: StreamState, retention: int | None, cache:
             families.setdefault(file.family, []).append(file)
     added, removed = [], list(expired)
     for files in families.values():
-        for group in mergeable(files, retention):
+        for group in mergeable(files, retention, RESULT_FAN_OUT):
             rows = pa.concat_tables([cache.get(file) for file in group], promote_options="default")
             added.append(gathered(rows, state.layouts[group[-1].layout], group))
             removed += group

@@ -334,6 +334,14 @@ class Writer(Reader):
         self.add_garbage(found)
         return tuple(sorted(found))
 
+    def describe_tick(self, stream: str, batch_id: int, detail: Json) -> None:
+        """Add to the log what is known of a tick only after its commit: how long it took, and where."""
+        log = tables.tick_log
+        known = self.logged_tick(stream, batch_id)
+        if known is not None:
+            where = (log.c.stream == stream, log.c.batch_id == batch_id)
+            self._connection.execute(update(log).where(*where).values(detail={**known.detail, **detail}))
+
     def _insert(self, rows: Sequence[CatalogRow]) -> None:
         if rows:
             self._connection.execute(insert(TABLE_OF[type(rows[0])]), [values(row) for row in rows])
