@@ -107,7 +107,7 @@ class Registry:
             if name not in self._streams:
                 raise StreamError(
                     "unknown-stream",
-                    f"there is no stream {name!r}",
+                    f"there is no stream {name[:200]!r}",
                     hint=f"Streams are: {', '.join(sorted(self._streams)) or 'none yet'}.",
                 )
             return self._streams[name]
@@ -192,7 +192,7 @@ class Registry:
                 self.refresh()
             if name not in self._queries:
                 raise EngineError(
-                    "unknown-query", f"there is no query {name!r}", hint="engine.queries() lists those there are."
+                    "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
                 )
             return self._queries[name]
 
@@ -236,7 +236,9 @@ class Registry:
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
         """The compiled query, or None when the same is registered already."""
         if not name or len(name) > 200 or not name.isprintable():
-            raise EngineError("bad-name", f"{name!r} cannot name a query", hint="Use 1 to 200 printable characters.")
+            raise EngineError(
+                "bad-name", f"{name[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
+            )
         try:
             row = QueryRow(name=name, stream="", sql=sql, definition={"keep": _keep_text(keep), "eager": eager})
             compiled = self._compile(row)

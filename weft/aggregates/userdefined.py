@@ -22,8 +22,8 @@ MERGES = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "bool_and": 
 
 def define_aggregate(name: str, definition: Mapping[str, Any], catalog: AggregateCatalog) -> UserRule:
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
-    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        raise SqlError("bad-name", f"{name!r} cannot name an aggregate", hint="Use lower-case letters, digits and _.")
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,59}", name):
+        raise SqlError("bad-name", f"{name[:60]!r} cannot name an aggregate", hint="Use 1 to 60 of a-z, 0-9 and _.")
     if name in catalog.names():
         raise SqlError("aggregate-exists", f"{name} is an aggregate already", hint="Use another name.")
     parameters = parse_schema(definition["parameters"])
@@ -33,15 +33,15 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
         if not isinstance(compiled, Aggregate) or compiled.function not in MERGES or compiled.distinct:
             raise SqlError(
                 "not-a-statistic",
-                f"{name}: {column} = {sql} is not a basic statistic",
+                f"{name}: {column[:60]} = {sql[:200]} is not a basic statistic",
                 hint=f"Use one of {', '.join(sorted(MERGES))} over an expression of the parameters.",
             )
-        merge = re.sub(r"\(.*\)$", "", definition["merge"].get(column, "").strip().lower())
-        if merge != MERGES[compiled.function]:
+        rule, merge = MERGES[compiled.function], definition["merge"].get(column, "").strip()
+        if merge.lower() not in (rule, f"{rule}({column.lower()})"):
             raise SqlError(
                 "wrong-merge",
-                f"{name}: {compiled.function} is merged by {MERGES[compiled.function]}, not by {merge or 'nothing'}",
-                hint=f"Write merge={{'{column}': '{MERGES[compiled.function]}({column})', ...}}.",
+                f"{name}: {compiled.function} is merged by {rule}, not by {merge[:60] or 'nothing'}",
+                hint=f"Write merge={{'{column}': '{rule}({column})', ...}}.",
             )
         statistics.append((column, compiled))
     kinds = {column: aggregate.type for column, aggregate in statistics}
@@ -49,7 +49,7 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
     if not is_portable(result) or any(isinstance(node, Aggregate) for node in walk(result)):
         raise SqlError(
             "not-over-aggregates",
-            f"{name}: {definition['result']} cannot be computed from statistics",
+            f"{name}: {definition['result'][:200]} cannot be computed from statistics",
             hint="Use arithmetic, comparisons, CASE, numeric casts and numeric functions.",
         )
     rule = UserRule(name, parameters, tuple(statistics), result)

@@ -64,7 +64,7 @@ def parse_schema(ddl: str) -> tuple[tuple[str, DataType], ...]:
         name = found[1].replace("``", "`") if found[1] else found[2]
         kind, at = _type(ddl, found)
         if name.lower() in seen:
-            raise SqlError("bad-schema", f"the column {name!r} is named twice",
+            raise SqlError("bad-schema", f"the column {name[:60]!r} is named twice",
                            hint="Names of columns differ in more than upper and lower case.",
                            position=position_at(ddl, found.start(3)))
         seen.add(name.lower())
@@ -88,10 +88,10 @@ def type_named(name: str, precision: int | None = None, scale: int | None = None
             raise SqlError("unsupported-type", str(error), hint="A decimal has 1 to 38 digits.") from None
     if word not in TYPES:
         known = ", ".join(sorted({str(kind) for kind in TYPES.values()}))
-        raise SqlError("unsupported-type", f"the type {word} is not supported",
+        raise SqlError("unsupported-type", f"the type {word[:60]} is not supported",
                        hint=TYPE_HINTS.get(word, f"Supported are {known} and decimal."))
     if precision is not None:
-        raise SqlError("unsupported-type", f"the type {word} takes no digits")
+        raise SqlError("unsupported-type", f"the type {word[:60]} takes no digits")
     return TYPES[word]
 
 
