@@ -12,6 +12,9 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# In the environment of every process that tests start, the JVM among them; no query may ever bring it to light.
+CANARY = "canary-of-the-environment-4c1f"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what golden tests give into their files")
@@ -29,6 +32,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from weft.spark.session import local_session
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["WEFT_CANARY"] = CANARY
     settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
     session = local_session(tmp_path_factory.mktemp("spark"), settings)
     # Tests fail on purpose, in batches too; their stack traces would bury the report.

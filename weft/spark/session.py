@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from weft.spark.java import ensure_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger("weft.spark")
 
 # Jobs here are small and many, and their sizes are known: what helps large unknown ones only costs time.
 BATCH_SETTINGS = {
@@ -21,18 +24,25 @@ BATCH_SETTINGS = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
 }
 
-LOCAL_SETTINGS = {
+# Doors that nothing of Weft goes through. Its SQL is written by itself, of functions on a list; these hold should that
+# ever fail: no Java by reflection, no programs, no files as tables, and nobody who looks on.
+CLOSED_DOORS = {
+    "spark.sql.restrictedMode.enabled": "true",
+    "spark.sql.runSQLOnFiles": "false",
     "spark.ui.enabled": "false",
+}
+
+LOCAL_SETTINGS = {
+    **CLOSED_DOORS,
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.codegen.cache.maxEntries": "1000",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.streaming.minBatchesToRetain": "100",
-    "spark.sql.restrictedMode.enabled": "true",
-    "spark.sql.runSQLOnFiles": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.locality.wait": "0s",
-    "spark.driver.memory": "4g",
+    # Spark holds one micro-batch at a time; with as much again for Python, 10,000 queries stay under 4 GB.
+    "spark.driver.memory": "2g",
     # The address of the machine may be unreachable or change; everything local talks over loopback.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -64,4 +74,29 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("FATAL")
+    # Where Spark was running already, the session is that one, with the settings that it was started with.
+    warn_of_open_doors(session)
     return session
+
+
+def open_doors(session: SparkSession) -> dict[str, str]:
+    """The settings of a session that leave a door open, as they should be; empty for one that Weft started."""
+    context = session.sparkContext.getConf()
+    # What nobody set has Spark's own default, and by default all of them are open.
+    return {
+        key: closed
+        for key, closed in CLOSED_DOORS.items()
+        if (session.conf.get(key, None) or context.get(key, "true" if closed == "false" else "false")) != closed
+    }
+
+
+def warn_of_open_doors(session: SparkSession) -> None:
+    """Say once a session which doors it leaves open."""
+    open_ = open_doors(session)
+    name = session.sparkContext.applicationId
+    if open_ and name not in _warned:
+        _warned.add(name)
+        log.warning("spark session with open doors", extra={"application": name, "settings_wanted": open_})
+
+
+_warned: set[str] = set()
