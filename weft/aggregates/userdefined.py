@@ -36,12 +36,12 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
                 f"{name}: {column[:60]} = {sql[:200]} is not a basic statistic",
                 hint=f"Use one of {', '.join(sorted(MERGES))} over an expression of the parameters.",
             )
-        rule, merge = MERGES[compiled.function], definition["merge"].get(column, "").strip()
-        if merge.lower() not in (rule, f"{rule}({column.lower()})"):
+        known, merge = MERGES[compiled.function], definition["merge"].get(column, "").strip()
+        if merge.lower() not in (known, f"{known}({column.lower()})"):
             raise SqlError(
                 "wrong-merge",
-                f"{name}: {compiled.function} is merged by {rule}, not by {merge[:60] or 'nothing'}",
-                hint=f"Write merge={{'{column}': '{rule}({column})', ...}}.",
+                f"{name}: {compiled.function} is merged by {known}, not by {merge[:60] or 'nothing'}",
+                hint=f"Write merge={{'{column}': '{known}({column})', ...}}.",
             )
         statistics.append((column, compiled))
     kinds = {column: aggregate.type for column, aggregate in statistics}
