@@ -6,7 +6,6 @@ Medians of several runs, both sides in one run and by turns; the first ticks of 
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.checks import count_equal, count_equal_to_spark, text_of
+from benchmarks.memory import measure
 from benchmarks.report import write_report
 from benchmarks.sides import Bench, Run
 from benchmarks.workloads import alerts, dashboards, write_packets
@@ -49,15 +49,20 @@ def main(
         write_packets(work / "packets", rows)
         write_packets(work / "few", separate_rows)
         bench = Bench(spark, work / "packets", work)
+        console.log("warming up")
+        _warm_up(Bench(spark, work / "few", work / "warm"))
         results = [
             *_compare(bench, "dashboards", dashboards, 1_000, 6, repeat, 0.5),
             *_compare(bench, "alerts", alerts, 10_000, 100, repeat, 0.3),
             *_against_separate(spark, work, separate, separate_rows),
+            *_jobs(Bench(spark, work / "few", work / "jobs")),
             *_registering(bench),
             *_reading(bench),
         ]
+        spark.stop()
+        used = measure(work / "packets", work / "memory")
         results.append(
-            _measure("driver memory with 10,000 queries, GB (Python and JVM)", _memory(), "at most 4", 4.0, False)
+            _measure("driver memory with 10,000 queries, GB (Python and JVM)", used, "at most 4", 4.0, False)
         )
     finally:
         spark.stop()
@@ -72,6 +77,24 @@ def _measure(
     reached = value >= bound if more_is_better else value <= bound
     console.log(f"{what}: {text_of(value)} ({target}, {'reached' if reached else 'NOT reached'})")
     return {"what": what, "value": value, "target": target, "reached": reached, **detail}
+
+
+def _warm_up(bench: Bench) -> None:
+    """The JVM compiles what it runs often; the first runs of all would be slower than what follows."""
+    for queries in (dashboards(1_000), dashboards(6), alerts(100)):
+        engine, run = bench.open(queries)
+        bench.process(engine, run)
+        _close(engine)
+
+
+def _jobs(bench: Bench) -> list[dict[str, Any]]:
+    """Spark jobs a tick with very many queries and with very few."""
+    jobs = {}
+    for count in (10_000, 10):
+        engine, run = bench.open(alerts(count))
+        jobs[count] = bench.process(engine, run).jobs
+        _close(engine)
+    return [_measure("Spark jobs per tick with 10,000 queries over with 10", jobs[10_000] / jobs[10], "1", 1, False)]
 
 
 def _compare(
@@ -190,17 +213,6 @@ def _reading(bench: Bench) -> list[dict[str, Any]]:
 def _close(engine: Any) -> None:
     """Close the engine; the Spark session is not its own and stays."""
     engine.close()
-
-
-def _memory() -> float:
-    """The most memory that this process and the JVM under it ever held, in GB."""
-    mine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    jvm = 0.0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        text = status.read_text(errors="ignore")
-        if "Name:\tjava" in text and f"PPid:\t{os.getpid()}" in text:
-            jvm = next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM")) / 2**20
-    return mine + jvm
 
 
 def _show(results: list[dict[str, Any]]) -> None:
