@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 import weft
-from tests.cli.command import refuse
-from weft.config import load_config
 from weft.errors import StreamError
 from weft.sources import FILE_FORMATS, FORMATS, Roots, address
 from weft.streams import define_stream
@@ -293,23 +291,3 @@ def test_a_root_that_cannot_be_judged_is_refused_itself(place: Path) -> None:
     for root in (place / "*", "s3a://bucket/../x", "http:x", "a\x00b"):
         with pytest.raises(StreamError):
             weft.Engine(place / "state", roots=[root])
-
-
-def test_weft_run_holds_every_stream_of_the_state_to_the_roots(place: Path) -> None:
-    """Also one that is not in the configuration, but in the catalog."""
-    (place / "weft.toml").write_text(
-        'roots = ["in"]\n[streams.packets]\nsource = "csv"\npath = "in/packets"\n'
-        f'schema = "{SCHEMA}"\nevent_time = "ts"\n'
-    )
-    config = load_config(place / "weft.toml")
-    assert config.roots == (str(place / "in"),)
-    with weft.Engine(config.state, roots=config.roots) as engine:
-        config.apply(engine)
-    with sqlite3.connect(place / "state" / "catalog.sqlite") as connection:
-        ((text, made),) = connection.execute("SELECT definition, created_at FROM streams").fetchall()
-        evil = json.dumps({**json.loads(text), "source": "text", "path": str(place / "secret")})
-        connection.execute("INSERT INTO streams VALUES ('evil', ?, ?)", [evil, made])
-        connection.execute("UPDATE meta SET value = '99' WHERE key = 'revision'")
-    connection.close()
-    said = refuse("run", place / "weft.toml", "--available-now", "--plain", code="source-outside-roots")
-    assert "'evil'" in said and "canary" not in said
