@@ -9,6 +9,7 @@ from weft.plan.weave.edges import (
     weaveability,
 )
 from weft.plan.weave.exhaustive import exhaustive
+from weft.plan.weave.incremental import CurvePoint, IncrementalWeave
 from weft.plan.weave.operations import Operations
 from weft.plan.weave.plans import Tree, WeavePlan
 from weft.plan.weave.policies import insert_then_weave, local_search, random_trees, share_all, share_none
@@ -16,6 +17,8 @@ from weft.plan.weave.share import weave_share
 from weft.plan.windows import Window
 
 __all__ = [
+    "CurvePoint",
+    "IncrementalWeave",
     "Operations",
     "Tree",
     "WeavePlan",

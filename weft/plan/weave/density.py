@@ -167,12 +167,24 @@ def _split(part: tuple[Progression, ...], factor: int, remainders: set[int], bra
 
 
 def _cheapest_factor(part: tuple[Progression, ...], steps: Iterable[int]) -> int:
-    """The factor that leaves the fewest remainders to look at; of these, the largest."""
+    """The factor that leaves the fewest remainders to look at; of these, the largest.
+
+    Every step is a multiple of a factor or has no factor in common with it; so a factor may be raised to the power that
+    all its steps have, and a slide of a million microseconds is split once and not six times.
+    """
 
     def price(factor: int) -> tuple[int, int]:
         return len({residue % factor for step, residue in part if step % factor == 0}), -factor
 
-    return min(coprime_base(steps), key=price)
+    return min((_raised(factor, steps) for factor in coprime_base(steps)), key=price)
+
+
+def _raised(factor: int, steps: Iterable[int]) -> int:
+    power = factor
+    multiples = [step for step in steps if step % factor == 0]
+    while all(step % (power * factor) == 0 for step in multiples):
+        power *= factor
+    return power
 
 
 def coprime_base(numbers: Iterable[int]) -> list[int]:

@@ -35,12 +35,10 @@ ONE = 1 << POINT
 STRETCH = 1 << 17
 ORIGIN = 0x9E3779B97F4A7C15
 # Strands that may have prices from `density`.
-MOST_DERIVED = 24
+MOST_DERIVED = 16
 # Units of time to sample in, longest first; one is taken that all strands but one in so many are whole in.
 SAMPLED_UNITS = (3_600_000_000, 60_000_000, *(10**exponent for exponent in range(6, -1, -1)))
 ODD_ONES = 20
-# Exact prices without a bitmap may take this many branches; beyond, their best guess has to do.
-SEARCH_BRANCHES = 32
 # Remembered prices without a bitmap; forgotten all at once, so that a long-lived search stays small.
 MOST_REMEMBERED = 1 << 16
 
@@ -248,7 +246,7 @@ class Pricing:
             if len(self._rates) >= MOST_REMEMBERED:
                 self._rates.clear()
             edges = {progression for one in strands for progression in self.strands[one].progressions}
-            value = density(edges, branches=SEARCH_BRANCHES).value * SECOND
+            value = density(edges).value * SECOND
             rate = self._rates[strands] = value.numerator * ONE // value.denominator
         return rate
 
