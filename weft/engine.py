@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError
+from weft.errors import EngineError, StateError
 from weft.handle import ContinuousQuery
 from weft.plan.explain import explain_network
 from weft.plan.network import Network
@@ -67,13 +67,14 @@ class Engine:
                 hint='Name a database, for example catalog="postgresql+psycopg://user@host/weft".',
             )
         if self._local:
-            Path(self._root).mkdir(parents=True, exist_ok=True)
             self._root = str(Path(self._root).absolute())
         self._session, self._owned = spark, False
         if spark is not None:
             warn_of_open_doors(spark)
         self._settings = dict(spark_settings or {})
         self._lock = threading.RLock()
+        if catalog is None:
+            _check_not_lost(Path(self._root))
         self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"))
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
@@ -294,6 +295,19 @@ class Engine:
                     self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )
             return self._runners[name]
+
+
+def _check_not_lost(root: Path) -> None:
+    """Refuse a folder that has state and no catalog of it: a new one would count from nothing, and say nothing."""
+    catalog, segments = root / "catalog.sqlite", root / "segments"
+    if catalog.exists() and catalog.stat().st_size:
+        return
+    if segments.is_dir() and any(segments.iterdir()):
+        raise StateError(
+            "catalog-lost",
+            f"{root} holds state, but its catalog.sqlite is {'empty' if catalog.exists() else 'not there'}",
+            hint="Restore catalog.sqlite from a backup, or start with another state folder.",
+        )
 
 
 def _close(engine: weakref.ref[Engine]) -> None:

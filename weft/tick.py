@@ -215,18 +215,17 @@ class Ticker:
     def _is_done(self, batch: BatchMark) -> bool:
         """Whether the batch is committed; stops loudly where the checkpoint is not the one that was counted."""
         state = self._state
-        if state.batch_id < 0:
-            return False
-        if state.checkpoint != batch.checkpoint:
+        if state.batch_id >= 0 and state.checkpoint != batch.checkpoint:
             raise StateError(
                 "checkpoint-replaced",
                 f"stream {self.stream.name!r} was counted with another checkpoint",
                 hint="Restore the checkpoint that belongs to this state, or use a new state folder.",
             )
         if batch.batch_id > state.batch_id + 1:
+            last = f"batch {state.batch_id}" if state.batch_id >= 0 else "no batch at all"
             raise StateError(
                 "batches-missing",
-                f"batch {batch.batch_id} cannot follow batch {state.batch_id}",
+                f"batch {batch.batch_id} cannot follow {last}",
                 hint="Restore the catalog that belongs to this checkpoint.",
             )
         if batch.batch_id > state.batch_id:

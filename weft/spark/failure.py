@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] [^\n]*")
+# What py4j puts before the words of the Java side.
+CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")
 ADVICE = re.compile(r" (If necessary|Use `try_|To return NULL|You may want)[^\n]*|\s*SQLSTATE: \w+")
 
 
@@ -15,4 +17,6 @@ def reason_of(error: BaseException) -> str:
     '[DIVIDE_BY_ZERO] Division by zero.'
     """
     found = [one for one in CONDITION.findall(str(error)) if "FOREACH_BATCH" not in one and "STREAM_FAILED" not in one]
-    return ADVICE.sub("", found[-1]).strip() if found else str(error).split("\n")[0][:300]
+    if found:
+        return ADVICE.sub("", found[-1]).strip()
+    return CALLING.sub("", str(error)).split("\n")[0][:300]

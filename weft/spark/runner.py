@@ -6,6 +6,9 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from weft.errors import EngineError, StreamError, WeftError
 from weft.failpoint import failpoint
 from weft.spark.arrived import SparkBatch
@@ -61,7 +64,14 @@ class Runner:
             writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
             self._session.conf.set(*LEFTOVERS_ALLOWED)
             self._started.clear()
-            self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+            try:
+                self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+            except (Py4JError, PySparkException) as error:
+                raise EngineError(
+                    "stream-failed",
+                    f"stream {self._ticker.stream.name!r} cannot start from {self._checkpoint}: {reason_of(error)}",
+                    hint="What is committed stays readable. Restore the checkpoint from a backup if it is damaged.",
+                ) from error
             self._started.set()
 
     def wait(self) -> None:

@@ -138,6 +138,8 @@ class Catalog:
         with self._refusals():
             # An existing catalog is opened without a write, so that a busy engine delays no reader.
             with self._snapshot() as connection:
+                if not self._postgres:
+                    _check_pages(connection, self._name)
                 found = _find_format(connection, self._name)
             if found == FORMAT:
                 return
@@ -228,6 +230,13 @@ def _wait_for_other_writers(connection: Connection) -> None:
     # Two catalogs may live in two schemas of one database, and do not wait for each other.
     lock = text("SELECT pg_advisory_xact_lock(:class, hashtext(coalesce(current_schema(), '')))")
     connection.execute(lock, {"class": _LOCK_CLASS})
+
+
+def _check_pages(connection: Connection, name: str) -> None:
+    """Refuse a file with a damaged page now, and not when somebody happens to need it."""
+    said = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+    if said != "ok":
+        raise _unreadable(f"{name} is damaged: {said}")
 
 
 def _find_format(connection: Connection, name: str) -> int | None:
