@@ -37,16 +37,16 @@ def report_of(folder: Path) -> Report:
 def start(folder: Path, *options: str, trap: str = "", **environment: str) -> subprocess.Popen[bytes]:
     """A process of a life, in a group of its own; what it says goes to FOLDER/said."""
     folder.mkdir(parents=True, exist_ok=True)
-    said = (folder / "said").open("ab")
-    return subprocess.Popen(
-        [*WORKER, str(folder), *options],
-        cwd=ROOT,
-        env={**os.environ, "FAILPOINT": trap, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=said,
-        stderr=said,
-        start_new_session=True,
-    )
+    with (folder / "said").open("ab") as said:
+        return subprocess.Popen(
+            [*WORKER, str(folder), *options],
+            cwd=ROOT,
+            env={**os.environ, "FAILPOINT": trap, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

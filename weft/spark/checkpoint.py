@@ -10,9 +10,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
+
+from weft.errors import StateError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,10 +30,24 @@ class BatchMark:
 
 
 def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
-    """The mark of a batch that is about to run; Spark writes both files before it hands the batch over."""
+    """The mark of a batch that is about to run; Spark writes these files before it hands the batch over.
+
+    The digest is of the rows that the batch covers and of nothing else: the same rows that are planned anew, as after
+    an older checkpoint was restored, are known again, whenever that happens and with whatever settings.
+    """
     metadata = json.loads(_read(session, f"{folder}/metadata"))
-    offsets = _read(session, f"{folder}/offsets/{batch_id}")
-    return BatchMark(metadata["id"], batch_id, hashlib.sha256(offsets).hexdigest())
+    if _exists(session, f"{folder}/commits/{batch_id}"):
+        raise StateError(
+            "offsets-differ",
+            f"Spark hands batch {batch_id} over again although it noted that it is done",
+            hint="The checkpoint lost an offsets file. Restore it from a backup.",
+        )
+    covered = hashlib.sha256()
+    for source, offset in enumerate(_offsets(session, folder, batch_id)):
+        covered.update(json.dumps(offset, sort_keys=True).encode() + b"\n")
+        for entry in _entries(session, folder, batch_id, source):
+            covered.update(f"{entry['path']} {entry['timestamp']}\n".encode())
+    return BatchMark(metadata["id"], batch_id, covered.hexdigest())
 
 
 def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
@@ -41,24 +57,74 @@ def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
 
 
 def list_files(session: SparkSession, folder: str, batch_id: int) -> tuple[str, ...]:
-    """The files that a batch of a file source covers; every tenth entry of Spark's log repeats those before it."""
+    """The files that a batch of a file source covers."""
+    return tuple(entry["path"] for entry in _entries(session, folder, batch_id, 0))
+
+
+def _offsets(session: SparkSession, folder: str, batch_id: int) -> list[Any]:
+    """How far a batch reaches in each source, as the source itself says it."""
+    lines = _read(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
+    return [json.loads(line) for line in lines[2:]]
+
+
+def _entries(session: SparkSession, folder: str, batch_id: int, source: int) -> list[dict[str, Any]]:
+    """What a file source noted of the files of a batch; nothing where the source is of another kind.
+
+    A batch covers all notes since the batch before. That is one as a rule, and two after a death between a note and
+    the offsets that were to follow it.
+    """
+    last = _note(_offsets(session, folder, batch_id), source)
+    if last is None:
+        return []
+    before = _note(_offsets(session, folder, batch_id - 1), source) if batch_id else None
+    first = 0 if before is None else before + 1
+    return [entry for note in range(first, last + 1) for entry in _noted(session, f"{folder}/sources/{source}", note)]
+
+
+def _note(offsets: list[Any], source: int) -> int | None:
+    """The number of the newest note that the offsets of a file source mean."""
+    offset = offsets[source] if source < len(offsets) else None
+    return int(offset["logOffset"]) if isinstance(offset, dict) and set(offset) == {"logOffset"} else None
+
+
+def _noted(session: SparkSession, folder: str, note: int) -> list[dict[str, Any]]:
+    """The entries of one note; every tenth file of Spark's log repeats those before it."""
     try:
-        entries = _read(session, f"{folder}/sources/0/{batch_id}")
+        entries = _read(session, f"{folder}/{note}")
     except (FileNotFoundError, Py4JJavaError):
-        entries = _read(session, f"{folder}/sources/0/{batch_id}.compact")
+        entries = _read(session, f"{folder}/{note}.compact")
     found = (json.loads(line) for line in entries.decode().splitlines()[1:])
-    return tuple(one["path"] for one in found if one["batchId"] == batch_id)
+    return [one for one in found if one["batchId"] == note]
+
+
+def _exists(session: SparkSession, place: str) -> bool:
+    if _is_local(place):
+        return Path(place).exists()
+    path, system = _hadoop(session, place)
+    return bool(system.exists(path))
 
 
 def _read(session: SparkSession, place: str) -> bytes:
     """The bytes of a small file on any file system that Spark can reach."""
-    if "://" not in place and not place.startswith("file:"):
+    if _is_local(place):
         return Path(place).read_bytes()
-    jvm = session._jvm
-    assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(place)
-    stream = path.getFileSystem(session._jsc.hadoopConfiguration()).open(path)
+    path, system = _hadoop(session, place)
+    stream = system.open(path)
     try:
+        jvm = session._jvm
+        assert jvm is not None
         return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
     finally:
         stream.close()
+
+
+def _is_local(place: str) -> bool:
+    return "://" not in place and not place.startswith("file:")
+
+
+def _hadoop(session: SparkSession, place: str) -> tuple[Any, Any]:
+    """A path and its file system, as Hadoop has them."""
+    jvm = session._jvm
+    assert jvm is not None
+    path = jvm.org.apache.hadoop.fs.Path(place)
+    return path, path.getFileSystem(session._jsc.hadoopConfiguration())
