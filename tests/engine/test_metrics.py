@@ -1,0 +1,98 @@
+"""What can be watched: metrics from any process, for streams and queries, and logs that programs can read."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import weft
+from tests.simulation.level0 import PlainBatch, Row
+from weft.logs import JsonLines, log_to
+from weft.spark.checkpoint import BatchMark
+
+SECOND = 1_000_000
+DDL = "ts timestamp, k string, g int, v int"
+
+
+def rows(*seconds: float) -> list[Row]:
+    return [{"ts": round(second * SECOND), "k": "ab"[place % 2], "g": 1, "v": place} for place, second in
+            enumerate(seconds)]
+
+
+def tick(engine: weft.Engine, *seconds: float) -> None:
+    ticker = engine._ticker("s")
+    number = ticker.state.batch_id + 1
+    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), rows(*seconds)))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[weft.Engine]:
+    with weft.Engine(tmp_path / "state") as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+        yield engine
+
+
+def test_a_query_says_what_it_holds(engine: weft.Engine) -> None:
+    query = engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name="q")
+    empty = {"rows": 0, "windows": 0, "last_result": None, "late_rows": 0, "status": "registered", "error": None}
+    assert {name: query.metrics()[name] for name in empty} == empty
+    tick(engine, 1, 2, 3, 12)
+    tick(engine, 25, 4)
+    said = query.metrics()
+    assert (said["status"], said["rows"], said["late_rows"]) == ("running", 5, 1)
+    assert (said["windows"], said["last_result"]) == (2, datetime(1970, 1, 1, 0, 0, 20, tzinfo=UTC))
+    assert query.results()["window_end"].to_pylist()[-1] == said["last_result"]
+
+
+def test_a_total_counts_its_rows(engine: weft.Engine) -> None:
+    query = engine.register("SELECT count(*) AS n FROM s", name="q")
+    tick(engine, 1, 2, 3)
+    tick(engine, 4)
+    assert query.metrics()["rows"] == 4
+    assert (query.metrics()["windows"], query.metrics()["last_result"]) == (0, None)
+
+
+def test_another_process_sees_how_the_last_tick_went(engine: weft.Engine, tmp_path: Path) -> None:
+    engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name="q", eager=True)
+    tick(engine, 1, 2, 3, 25)
+    mine = engine.metrics()["streams"]["s"]
+    with weft.Engine(tmp_path / "state") as other:
+        theirs = other.metrics()["streams"]["s"]
+    assert theirs["last_tick"]["seconds"] == mine["last_tick"]["seconds"]
+    assert {"plan", "spark", "merge", "commit", "finish", "tend"} <= set(theirs["last_tick"]["seconds"])
+    assert theirs["last_tick"]["rows"] == 4
+    datetime.fromisoformat(theirs["last_tick"]["committed_at"])
+    assert theirs["lag_seconds"] == pytest.approx(datetime.now(UTC).timestamp() - 25, abs=60)
+
+
+def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> None:
+    handler = log_to(tmp_path / "weft.log")
+    try:
+        engine.register("SELECT count(*) AS n FROM s", name="q")
+        tick(engine, 1, 2, 3)
+    finally:
+        logging.getLogger("weft").removeHandler(handler)
+        handler.close()
+    lines = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
+    committed = next(line for line in lines if line["message"] == "tick committed")
+    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick", "s")
+    assert (committed["rows"], committed["batch_id"]) == (3, 0)
+    assert datetime.fromisoformat(committed["time"]).tzinfo is not None
+
+
+def test_a_log_line_survives_any_value_and_any_error() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError as error:
+        record = logging.LogRecord("weft.x", logging.ERROR, __file__, 1, "it %s", ("broke",), (ValueError, error, None))
+    record.odd = {1, 2}
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    said = json.loads(line)
+    assert said["message"] == "it broke"
+    assert "two" in said["error"]
