@@ -1,5 +1,6 @@
 """Decisions about queries: pure functions over frozen dataclasses, no Spark, no clock, no input or output."""
 
+from weft.plan.lattice import Candidate, Lattice, LatticeChange, LatticeNode
 from weft.plan.weave.edges import (
     composite_slide,
     edge_rate,
@@ -17,8 +18,12 @@ from weft.plan.weave.share import weave_share
 from weft.plan.windows import Window
 
 __all__ = [
+    "Candidate",
     "CurvePoint",
     "IncrementalWeave",
+    "Lattice",
+    "LatticeChange",
+    "LatticeNode",
     "Operations",
     "Tree",
     "WeavePlan",
