@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,3 +56,22 @@ def test_a_guarded_query_answers_as_in_batch(engine: weft.Engine, spark: SparkSe
     spark.createDataFrame(ROWS).createOrReplaceTempView("s")
     assert engine.query(name).status == "running"
     assert engine.query(name).result().to_pylist() == spark.sql(QUERIES[name]).toArrow().to_pylist()
+
+
+def test_a_total_too_large_stops_no_stream(tmp_path: Path, spark: SparkSession) -> None:
+    """Slices fit their type, the window does not: its reader hears of it, the others and the stream do not."""
+    rows = pa.table({"ts": pa.array([1_000_000, 6_000_000, 30_000_000], pa.timestamp("us", tz="UTC")),
+                     "d": pa.array([Decimal(6 * 10**37)] * 3, pa.decimal128(38, 0))})
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema="ts timestamp, d decimal(38, 0)",
+                          event_time="ts")
+        huge = engine.register("SELECT sum(d) AS s FROM s GROUP BY window(ts, '10 seconds', '5 seconds')", name="huge",
+                               eager=True)
+        fine = engine.register("SELECT count(*) AS c FROM s GROUP BY window(ts, '10 seconds', '5 seconds')", name="fine",
+                               eager=True)
+        feed(engine, ["s"], rows)
+        feed(engine, ["s"], rows.slice(2))
+        assert engine.metrics()["streams"]["s"]["ticks"] == 2
+        assert fine.result(end="1970-01-01T00:00:10").to_pylist()[0]["c"] == 2
+        with pytest.raises(weft.WeftError):
+            huge.result(end="1970-01-01T00:00:10")

@@ -6,9 +6,11 @@ then meet their windows in a hash join.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +29,8 @@ from weft.store.rows import LATE, ON_TIME, START, row_schema, stored_type
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
 
+log = logging.getLogger("weft.store")
+
 REQUEST = "request"
 
 
@@ -43,7 +47,12 @@ def finish(
         requests = _requests(family, after, state.watermark)
         if not requests.num_rows:
             continue
-        table = _merge(family, node, requests, state, duck, cache)
+        try:
+            table = _merge(family, node, requests, state, duck, cache)
+        except duckdb.Error as error:
+            # A total too large for its type: whoever reads that window is told so, and nobody else is kept waiting.
+            log.warning("windows not finished ahead", extra={"node": node.id, "reason": str(error)})
+            continue
         first, last = (int(pc.min(requests["first"]).as_py()), int(pc.max(requests["last"]).as_py()))
         products.append(
             (
