@@ -8,6 +8,7 @@ from functools import cached_property
 
 from weft.plan.finish import Family, Finished, plan_finishing
 from weft.plan.network import Network, build_network
+from weft.plan.windows import micros
 from weft.registry import Registered
 from weft.spark.level0 import Statement, statements
 
@@ -25,12 +26,18 @@ class Plan:
 
     @cached_property
     def reach(self) -> Mapping[str, int | None]:
-        """How far behind the watermark each node is read, in microseconds; None for ever."""
+        """How far behind the watermark each node, and each family's finished windows, are read; None for ever."""
         reach: dict[str, int | None] = {}
-        for one in self.queries.values():
+
+        def read(what: str, upto: int | None) -> None:
+            before = reach.get(what, 0)
+            reach[what] = None if before is None or upto is None else max(before, upto)
+
+        for name, one in self.queries.items():
             for part in one.needs.parts:
-                before = reach.get(part.node, 0)
-                reach[part.node] = None if before is None or one.reach is None else max(before, one.reach)
+                read(part.node, one.reach)
+            for place in self.finished.get(name, ()):
+                read(place.family, None if one.keep is None else micros(one.keep))
         return reach
 
 

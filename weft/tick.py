@@ -40,7 +40,7 @@ from weft.store.orphans import clear_orphans
 from weft.store.rows import START
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis, load_state
-from weft.store.tables import LayoutRow, NodeRow, SegmentRow, TickRow
+from weft.store.tables import EARLIEST, LayoutRow, NodeRow, SegmentRow, TickRow
 from weft.store.tend import tend, write_product
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.tick")
 
-# Enough for every set of windows that was ever in force at once; the oldest matter least.
+# Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
 MAX_DROPS = 100
 
 
@@ -274,8 +274,9 @@ class Ticker:
         with self._catalog.write() as catalog:
             catalog.put_dead_letters(filed.added)
             catalog.delete_dead_letters(filed.removed)
-            for identifier in layouts.keys() - state.layouts.keys():
-                catalog.put_layout(LayoutRow(id=identifier, definition=layouts[identifier].definition()))
+            catalog.keep_layouts(
+                LayoutRow(id=product.layout.id, definition=product.layout.definition()) for _, product in products
+            )
             catalog.put_nodes(changed)
             stored = catalog.add_segments(segments)
             after = StreamState(
@@ -357,11 +358,19 @@ def _synopses(
 
 def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[frozenset[str], int]]:
     """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
-    drops = dict(state.drops)
+    # Where no node reaches back that far, nobody can be misled any more.
+    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
+    oldest = min(sliced, default=state.max_event_time or EARLIEST)
+    drops = {kinds: end for kinds, end in state.drops if end > oldest}
     if new.dropped:
         kinds = frozenset(map(str, network.windows))
         drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
-    return sorted(drops.items(), key=lambda item: item[1])[-MAX_DROPS:]
+    ordered = sorted(drops.items(), key=lambda item: item[1])
+    while len(ordered) > MAX_DROPS:
+        # Never forgotten: the two oldest become one that says of no kind that it could have used less.
+        (first, _), (second, end), *rest = ordered
+        ordered = [(first & second, end), *rest]
+    return ordered
 
 
 def _sum(totals: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:

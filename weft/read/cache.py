@@ -13,6 +13,7 @@ from weft.store.tables import SegmentRow
 
 FILE_BYTES = 512 * 2**20
 RESULT_BYTES = 64 * 2**20
+OVERHEAD = 4096
 
 
 class Recent:
@@ -40,17 +41,22 @@ class Recent:
             if key in self._tables:
                 return
             self._tables[key] = table
-            self._bytes += table.nbytes
+            self._bytes += _weight(table)
             while self._bytes > self._max_bytes and len(self._tables) > 1:
                 _, oldest = self._tables.popitem(last=False)
-                self._bytes -= oldest.nbytes
+                self._bytes -= _weight(oldest)
 
     def forget(self, keys: tuple[str, ...]) -> None:
         with self._lock:
             for key in keys:
                 table = self._tables.pop(key, None)
                 if table is not None:
-                    self._bytes -= table.nbytes
+                    self._bytes -= _weight(table)
+
+
+def _weight(table: pa.Table) -> int:
+    """What a table costs; one without a row is not free, or there would be no end of them."""
+    return int(table.nbytes) + OVERHEAD
 
 
 class TableCache:

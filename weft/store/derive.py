@@ -132,11 +132,14 @@ def merge_late(duck: Duck, node: Node, ledgers: list[pa.Table], epochs: tuple[in
     becomes the last of `epochs` at or before it, so the ledger is bounded by groups times registrations.
     """
     names = [one.name for one in node.dimensions]
-    batch = "batch"
+    batch, source = "batch", "weft_rows"
     if epochs:
+        # What came before the oldest reader, or belongs to no window that is read, nobody will ask for again.
+        kinds = ", ".join(f"'{window}'" for window in node.windows)
+        source = f'(SELECT * FROM weft_rows WHERE batch >= {min(epochs)} AND "window" IN ({kinds}))'
         points = ", ".join(map(str, sorted(epochs)))
         batch = f"coalesce(list_max(list_filter([{points}], lambda epoch: epoch <= batch)), batch)"
     keys = [(f"CAST({batch} AS BIGINT)", "batch"), ('"window"', "window"), *((quoted(name), name) for name in names)]
     columns = [*names, ROWS.name, "batch", "window"]
     rows = pa.concat_tables([ledger.select(columns) for ledger in ledgers])
-    return duck.run(merge_sql("weft_rows", keys, [ROWS]), {"weft_rows": rows})
+    return duck.run(merge_sql(source, keys, [ROWS]), {"weft_rows": rows})

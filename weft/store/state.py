@@ -95,6 +95,11 @@ class StreamState:
         """The node's files as planning sees them."""
         return tuple(Held(self.layouts[file.layout], file.time_to) for file in synopsis.data)
 
+    def without_unused_layouts(self) -> StreamState:
+        """The same state: layouts whose last file is gone are not carried on for ever."""
+        used = {file.layout for synopsis in self.synopses.values() for file in synopsis.files}
+        return replace(self, layouts={name: layout for name, layout in self.layouts.items() if name in used})
+
     def with_synopsis(self, synopsis: Synopsis) -> StreamState:
         return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
 

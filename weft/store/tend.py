@@ -63,14 +63,17 @@ def tend(
     duck: Duck,
     cache: TableCache,
 ) -> StreamState:
-    """Apply every change that is due, in one transaction, and delete files whose lease is over."""
+    """Apply every change that is due, and delete files whose lease is over.
+
+    `reach` says how far back each node and each family of finished windows is read; families that it lacks are gone.
+    """
     sealer = Sealer(duck, cache)
     changes = []
     for node in network.nodes:
         change = _seal(sealer, node, state, reach.get(node.id))
         ledgers = _merge_ledgers(node, state, epochs.get(node.id, ()), duck, cache)
         changes += [one for one in (change, ledgers) if one is not None]
-        changes += _merge_results(node, state, reach.get(node.id), cache)
+        changes += _merge_results(node, state, reach, cache)
     for change in changes:
         state = _apply(change, state, catalog, files, cache)
     with catalog.read() as reader:
@@ -82,8 +85,9 @@ def tend(
         failpoint("garbage-between")
         with catalog.write() as writer:
             writer.forget_garbage(garbage)
+            writer.forget_layouts()
         failpoint("garbage-after")
-    return state
+    return state.without_unused_layouts()
 
 
 def _seal(sealer: Sealer, node: Node, state: StreamState, retention: int | None) -> Change | None:
@@ -107,8 +111,7 @@ def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, c
         node = replace(node, definition=definition, sealed_batch=change.sealed.batch, sealed_time=change.sealed.time)
     layouts = {product.layout.id: product.layout for product in change.added}
     with catalog.write() as writer:
-        for identifier in layouts.keys() - state.layouts.keys():
-            writer.put_layout(LayoutRow(id=identifier, definition=layouts[identifier].definition()))
+        writer.keep_layouts(LayoutRow(id=name, definition=one.definition()) for name, one in layouts.items())
         writer.remove_segments([file.id for file in change.removed if file.id is not None])
         stored = writer.add_segments(segments)
         writer.put_node(node)
@@ -132,22 +135,27 @@ def _merge_ledgers(
     return Change(node.id, ledgers, (product,))
 
 
-def _merge_results(node: Node, state: StreamState, retention: int | None, cache: TableCache) -> list[Change]:
+def _merge_results(
+    node: Node, state: StreamState, reach: Mapping[str, int | None], cache: TableCache
+) -> list[Change]:
     """Finished windows of one family gather in larger files, and go when nobody can ask for them any more."""
-    synopsis = state.synopses[node.id]
-    results = [file for file in synopsis.files if file.kind == "result"]
-    oldest = None if retention is None or state.watermark is None else state.watermark - retention
-    expired = tuple(file for file in results if oldest is not None and file.time_to <= oldest)
     families: dict[str, list[SegmentRow]] = {}
-    for file in results:
-        if file not in expired:
-            families.setdefault(file.family, []).append(file)
-    added, removed = [], list(expired)
-    for files in families.values():
-        for group in mergeable(files, retention, RESULT_FAN_OUT):
+    added: list[Product] = []
+    removed: list[SegmentRow] = []
+    for file in state.synopses[node.id].files:
+        if file.kind == "result":
+            gone = file.family not in reach or _is_behind(file, reach[file.family], state.watermark)
+            (removed if gone else families.setdefault(file.family, [])).append(file)
+    for family, files in families.items():
+        for group in mergeable(files, reach[family], RESULT_FAN_OUT):
             rows = pa.concat_tables([cache.get(file) for file in group], promote_options="default")
             added.append(gathered(rows, state.layouts[group[-1].layout], group))
             removed += group
     if not removed:
         return []
     return [Change(node.id, tuple(removed), tuple(added))]
+
+
+def _is_behind(file: SegmentRow, reach: int | None, watermark: int | None) -> bool:
+    """Whether all windows of a file ended longer ago than anybody keeps them."""
+    return reach is not None and watermark is not None and file.time_to <= watermark - reach

@@ -230,8 +230,19 @@ class Writer(Reader):
         """Add the layout or replace it."""
         self._put([row])
 
+    def keep_layouts(self, rows: Iterable[LayoutRow]) -> None:
+        """Add those that are not there: a layout is named by its content, and streams share what is equal."""
+        given = {row.id: row for row in rows}
+        present = self._present(tables.layouts.c.id, given)
+        self._insert([row for name, row in given.items() if name not in present])
+
     def delete_layouts(self, ids: Iterable[str]) -> None:
         self._delete(tables.layouts.c.id, ids)
+
+    def forget_layouts(self) -> None:
+        """Drop the layouts that no segment of any stream has any more."""
+        used = select(tables.segments.c.layout)
+        self._connection.execute(delete(tables.layouts).where(tables.layouts.c.id.not_in(used)))
 
     def add_segments(self, rows: Iterable[SegmentRow]) -> tuple[SegmentRow, ...]:
         """Make files visible: the rows as stored, with their ids, in the order given.

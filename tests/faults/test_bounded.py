@@ -1,0 +1,159 @@
+"""State is bounded: 500 ticks with queries that come and go hold no more than 50 do, and without queries nothing."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+
+from tests.faults.scene import Scene, ticks
+from tests.simulation.world import MEASURES, Query, Window
+from weft.plan import windows as plan
+from weft.store import letters, transactions
+from weft.store.derive import NewRows
+from weft.store.state import StreamState
+from weft.store.tend import LEASE
+from weft.tick import MAX_DROPS, _drops
+
+TICKS = 500
+EARLY = range(30, 80)
+LATE = range(TICKS - 50, TICKS)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Everything of which there could be more and more."""
+
+    segments: int
+    rows: int
+    files: int
+    folders: int
+    nodes: int
+    layouts: int
+    garbage: int
+    dead_letters: int
+    tick_log: int
+    drops: int
+    layouts_in_memory: int
+    tables_in_memory: int
+    bytes_in_arrow: int
+    objects_in_python: int
+
+
+def held(world: Scene) -> Held:
+    engine, state = world.engine, world.engine.state_of("s")
+    with engine.catalog.read() as reader:
+        segments = reader.segments()
+        return Held(
+            segments=len(segments),
+            rows=sum(row.rows for row in segments),
+            files=len(world.files_on_disk()),
+            folders=sum(path.is_dir() for path in (world.folder / "state" / "segments").rglob("*")),
+            nodes=len(reader.nodes()),
+            layouts=len(reader.layouts()),
+            garbage=len(reader.garbage()),
+            dead_letters=sum(row.rows for row in reader.dead_letters()),
+            tick_log=len(reader.tick_log("s")),
+            drops=len(state.drops),
+            layouts_in_memory=len(state.layouts),
+            tables_in_memory=len(engine.cache._recent._tables),
+            bytes_in_arrow=pa.total_allocated_bytes(),
+            objects_in_python=len(gc.get_objects()),
+        )
+
+
+# What may be more at the end: twice as much as in the first fifty ticks and a few, where a life has its ups and downs.
+FACTOR, MORE = 2, 4
+# Caches of libraries fill up once, and what is in memory is bounded by bytes, not by what is in use.
+SLACK = {"bytes_in_arrow": 4_000_000, "objects_in_python": 40_000}
+
+
+def some_query(random: Random, number: int) -> Query:
+    slide = random.choice([2, 3, 4])
+    return Query(
+        f"q{number}",
+        tuple(sorted(random.sample(["k", "g"], random.randint(0, 2)))),
+        tuple(sorted(random.sample(sorted(MEASURES), random.randint(1, 2)))),
+        Window(slide * random.randint(1, 3), slide),
+        random.choice(["5 seconds", "20 seconds"]),
+        eager=random.random() < 0.5,
+    )
+
+
+def come_and_go(world: Scene, random: Random, number: int) -> None:
+    """Two queries at a time, one of which is replaced by another every few ticks."""
+    if number == 0 or random.random() < 0.2:
+        world.register(some_query(random, number))
+    if len(world.queries) > 2:
+        name = random.choice(sorted(world.queries))
+        world._do(name)
+        del world.queries[name]
+
+
+@pytest.fixture(scope="module")
+def life(quick_folder: Path) -> Iterator[tuple[Scene, list[Held]]]:
+    """All that was held after each of the ticks."""
+    random, seen = Random("bounded"), []
+    world = Scene(quick_folder / "life", random, delay=2)
+    with patch.object(transactions, "TICKS_KEPT", 40), patch.object(letters, "ROWS_KEPT", 20):
+        for number, tick in enumerate(ticks(0, TICKS)):
+            come_and_go(world, random, number)
+            world.now += LEASE + timedelta(seconds=1)
+            world.tick(tick)
+            if number in EARLY or number in LATE:
+                for name in world.queries:
+                    world.engine.query(name).result()
+                seen.append(held(world))
+    yield world, seen
+    world.forget()
+
+
+@pytest.mark.parametrize("what", [one.name for one in fields(Held)])
+def test_five_hundred_ticks_hold_no_more_than_fifty(life: tuple[Scene, list[Held]], what: str) -> None:
+    _, seen = life
+    early = max(getattr(one, what) for one in seen[: len(EARLY)])
+    late = max(getattr(one, what) for one in seen[len(EARLY) :])
+    print(f"{what}: {early} at most in ticks {EARLY.start} to {EARLY.stop}, {late} in the last {len(LATE)}")
+    assert late <= (early + SLACK[what] if what in SLACK else FACTOR * early + MORE)
+
+
+def test_without_queries_nothing_is_left(life: tuple[Scene, list[Held]]) -> None:
+    """Two ticks and a lease after the last query was dropped; dead letters belong to the stream and stay."""
+    world, _ = life
+    for name in list(world.queries):
+        world._do(name)
+        del world.queries[name]
+    for tick in ticks(TICKS, 2):
+        world.now += LEASE + timedelta(seconds=1)
+        world.tick(tick)
+    now = held(world)
+    assert (now.segments, now.nodes, now.layouts, now.garbage, now.layouts_in_memory) == (0, 0, 0, 0, 0)
+    assert {path.split("/")[1] for path in world.files_on_disk()} == {"dead"}
+    assert len(world.engine.cache._recent._tables) == 0
+
+
+def kind(seconds: int) -> plan.Window:
+    return plan.Window(range=timedelta(seconds=seconds), slide=timedelta(seconds=seconds))
+
+
+def test_what_was_dropped_is_never_forgotten_only_told_less_apart() -> None:
+    """More sets of windows than are remembered: for each kind the list says at least what really was dropped."""
+    state, count = StreamState("s"), 3 * MAX_DROPS
+    for number in range(count):
+        network: Any = SimpleNamespace(windows=(kind(number + 1), kind(number + 2)))
+        drops = _drops(state, network, NewRows({}, {}, dropped=1, dropped_until=number))
+        state = StreamState("s", totals={"drops": [[sorted(kinds), end] for kinds, end in drops]})
+    assert len(state.drops) == MAX_DROPS
+    assert state.dropped_until(kind(count + 5)) == count - 1
+    for number in range(1, count):
+        unused = max(end for end in range(count) if number not in (end + 1, end + 2))
+        assert state.dropped_until(kind(number)) >= unused
