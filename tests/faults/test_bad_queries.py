@@ -1,0 +1,102 @@
+"""A bad query harms only itself: a hundred good ones beside three that fail, each at another tick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from tests.engine.harness import feed
+from weft.errors import EngineError
+
+TICKS = 5
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    [("ts", pa.timestamp("us", tz="UTC")), ("g", pa.int32()), ("v", pa.int32()), ("d", pa.int32()), ("w", pa.string())]
+)
+GOOD = {
+    f"good_{place}": f"SELECT g, count(*) AS n, sum(v) AS total, min(v) AS least FROM s WHERE v > {place % 25} "
+    f"GROUP BY window(ts, '{(10, 20)[place % 2]} seconds', '10 seconds'), g"
+    for place in range(100)
+}
+# What fails, at which tick, and what must be said of it.
+BAD = {
+    "divides": ("SELECT sum(v / d) AS x FROM s GROUP BY window(ts, '10 seconds')", 1, ("DIVIDE_BY_ZERO",)),
+    "casts": ("SELECT g, max(cast(w AS int)) AS x FROM s GROUP BY window(ts, '10 seconds'), g", 2, ("CAST", "'12x'")),
+    "overflows": ("SELECT sum(v * v) AS x FROM s WHERE g = 1 GROUP BY window(ts, '20 seconds')", 3, ("OVERFLOW",)),
+}
+SPOILT = {1: {"d": 0}, 2: {"w": "12x"}, 3: {"v": 2_000_000_000}}
+
+
+def rows_of(tick: int) -> list[dict[str, Any]]:
+    """Ten seconds of event time a tick; from its tick on, a bad value in every tick."""
+    random = Random(f"bad {tick}")
+    rows = [
+        {"ts": EPOCH + timedelta(seconds=10 * tick + second), "g": 1 + second % 3, "v": random.randint(0, 50), "d": 2,
+         "w": str(random.randint(0, 9))}
+        for second in range(10)
+    ]
+    for since, bad in SPOILT.items():
+        if tick >= since:
+            rows[3 * since] |= bad
+    return rows
+
+
+def expected(place: int, closed: int) -> list[tuple[int, int, int, int]]:
+    """Group, count, sum and minimum of all closed windows of a good query, the oldest first, counted by hand."""
+    length, least, found = (1, 2)[place % 2], place % 25, []
+    for end in range(1, closed + 1):
+        rows = [row for tick in range(max(0, end - length), end) for row in rows_of(tick) if row["v"] > least]
+        for group in sorted({row["g"] for row in rows}):
+            mine = [row["v"] for row in rows if row["g"] == group]
+            found.append((group, len(mine), sum(mine), min(mine)))
+    return found
+
+
+def answer(engine: weft.Engine, name: str) -> list[tuple[int, ...]]:
+    rows = engine.query(name).results().to_pylist()
+    return [(row["g"], row["n"], row["total"], row["least"]) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[weft.Engine]:
+    folder: Path = tmp_path_factory.mktemp("bad")
+    with weft.Engine(folder / "state", spark=spark) as engine:
+        engine.add_stream(
+            "s", source="parquet", path=folder / "in", event_time="ts",
+            schema="ts timestamp, g int, v int, d int, w string",
+        )
+        engine.register_all(GOOD | {name: sql for name, (sql, _, _) in BAD.items()})
+        yield engine
+
+
+def test_every_good_query_is_right_after_every_tick_and_every_bad_one_says_why_it_stopped(engine: weft.Engine) -> None:
+    for tick in range(TICKS):
+        feed(engine, ["s"], pa.Table.from_pylist(rows_of(tick), schema=SCHEMA))
+        for name, (_, since, _) in BAD.items():
+            assert engine.query(name).status == ("failed" if tick >= since else "running"), (name, tick)
+        # The newest row is one second before the end of the tick's own window, so all before it are closed.
+        for place in range(100):
+            assert sorted(answer(engine, f"good_{place}")) == sorted(expected(place, tick)), (place, tick)
+            assert engine.query(f"good_{place}").status == "running"
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(engine: weft.Engine, name: str) -> None:
+    _, since, words = BAD[name]
+    said = engine.query(name).metrics()["error"]
+    assert f"since batch {since}" in said
+    for word in words:
+        assert word in said
+    for read in (engine.query(name).result, engine.query(name).results):
+        with pytest.raises(EngineError) as refusal:
+            read()
+        assert refusal.value.code == "query-failed"
+        assert words[-1] in refusal.value.message
