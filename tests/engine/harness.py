@@ -36,7 +36,7 @@ def write_ticks(folder: Path, ticks: Ticks) -> None:
 def add_stream(engine: weft.Engine, name: str, folder: Path, ticks: Ticks) -> None:
     """The stream of some ticks, one file at a time."""
     engine.add_stream(name, source="parquet", path=folder, schema=DDL, event_time="ts",
-                      watermark=duration_text(ticks.delay), options={"maxFilesPerTrigger": 1})
+                      watermark=duration_text(ticks.delay), max_ahead="any", options={"maxFilesPerTrigger": 1})
 
 
 def session_with(spark: SparkSession, settings: Mapping[str, Any]) -> SparkSession:
