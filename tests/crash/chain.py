@@ -86,9 +86,9 @@ class Nursery:
 
 
 @contextmanager
-def nursery() -> Iterator[Nursery]:
+def nursery(script: str = "small") -> Iterator[Nursery]:
     process = subprocess.Popen(
-        [*WORKER, "--nursery"],
+        [*WORKER, "--nursery", "--script", script],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -165,11 +165,11 @@ def check_answers(report: Report, script: Script = SMALL) -> None:
         assert found == want, name
 
 
-def commits_of(folder: Path, pid: int) -> list[float]:
-    """When this process committed its ticks."""
+def moments(folder: Path, point: str, pid: int | None = None) -> list[float]:
+    """When a process, or any of them, passed a point that is noted."""
     notes = folder / "commits"
     lines = [line.split() for line in notes.read_text().splitlines()] if notes.exists() else []
-    return [float(moment) for process, point, moment in lines if int(process) == pid and point == "commit-after"]
+    return [float(line[2]) for line in lines if line[1] == point and pid in (None, int(line[0]))]
 
 
 def wait_for(condition: Any, seconds: float, what: str) -> Any:

@@ -126,7 +126,7 @@ def _many() -> dict[str, str]:
     texts = {}
     for number in range(200):
         keys, measures = shapes[number % 4]
-        slide = (5, 10, 15, 20, 30)[number // 4 % 5]
+        slide = (4, 5, 6, 8, 10)[number // 4 % 5]
         where = f"v > {number // 20 * 9 - 50}" if number % 3 else f"k <> '{'abcde'[number % 5]}'"
         by = f"window(ts, '{slide * (1 + number % 3)} seconds', '{slide} seconds'), {keys}"
         texts[f"q{number:03d}"] = (
@@ -141,7 +141,20 @@ def _large(texts: dict[str, str]) -> Script:
     return Script(10, 10_000, (Stage(before=0, texts=halves[0]), Stage(before=5, texts=halves[1])))
 
 
-SCRIPTS = {"small": SMALL, "large": _large(_many())}
+SHORT = Script(
+    ticks=4,
+    rows=200,
+    stages=(
+        Stage(
+            before=0,
+            register=(
+                _query("first", "k", "n total", (10, 5), "forever", eager=True),
+                _query("ever", "g", "most n", None, "forever", eager=False),
+            ),
+        ),
+    ),
+)
+SCRIPTS = {"short": SHORT, "small": SMALL, "large": _large(_many())}
 
 
 @dataclass

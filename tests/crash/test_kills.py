@@ -1,0 +1,124 @@
+"""T2: kill -9 at any time, of the whole process, of its Python or of its Java alone, until everything is processed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from tests.crash.chain import check, explained, kill_group, moments, report_of, start, wait_for
+from tests.crash.life import SCRIPTS, Life, no_lease
+
+# Whoever dies takes Spark along: a dead Python leaves a Java that ends by itself, a dead Java a Python that must.
+TARGETS = ("group", "java", "python")
+LATEST, LATEST_AT_WORK = 10.0, 3.0
+OPTIONS = ("--script", "large", "--setting", "spark.master=local[2]", "--setting", "spark.driver.memory=1g")
+
+
+@pytest.fixture(scope="module")
+def want(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> str:
+    """The hash of a life without kills."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with no_lease(), weft.Engine(folder / "state", spark=spark) as engine:
+        life = Life(folder, SCRIPTS["large"], engine)
+        life.live(plain=False)
+        report = life.report()
+    check(report, report["hash"])
+    assert len(report["queries"]) == 200 and report["totals"]["rows"] == 100_000
+    assert all(one["status"] == "running" and one["rows"] for one in report["queries"].values())
+    return str(report["hash"])
+
+
+def java_of(process: subprocess.Popen[bytes]) -> list[int]:
+    """The Java that a process started, if it has come so far."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == process.pid and (place / "comm").read_text().strip() == "java":
+                found.append(int(place.name))
+    return found
+
+
+def kill(process: subprocess.Popen[bytes], target: str) -> None:
+    """End what is meant; where there is no Java yet, the whole process."""
+    java = java_of(process)
+    if target == "java" and java:
+        os.kill(java[0], signal.SIGKILL)
+    elif target == "python":
+        process.kill()
+    else:
+        kill_group(process)
+
+
+class Killer:
+    """Starts one process after the other, kills so many of them, and notes how long each took to its first commit."""
+
+    def __init__(self, kills: int, seed: int) -> None:
+        self.left, self.recovered = kills, list[float]()
+        self._chance = Random(seed)
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def live(self, folder: Path, want: str) -> None:
+        """One life to its end."""
+        while self._process(folder) != 0:
+            pass
+        check(report_of(folder), want)
+
+    def _process(self, folder: Path) -> int:
+        begin = time.time()
+        process = start(folder, *OPTIONS)
+        self._started.append(process)
+        target = TARGETS[self.left % len(TARGETS)]
+        killed = self.left > 0 and self._kill_later(folder, process, target)
+        status = process.wait(300)
+        self.recovered += [moment - begin for moment in moments(folder, "commit-after", process.pid)[:1]]
+        # A Python whose Java is gone has to say so and to end by itself.
+        assert status in ((-signal.SIGKILL, 1) if killed else (0,)), f"{target}, {status}: {explained(folder)}"
+        return status
+
+    def _kill_later(self, folder: Path, process: subprocess.Popen[bytes], target: str) -> bool:
+        if self.left % 2:
+            time.sleep(self._chance.uniform(0, LATEST))
+        else:
+            # So that a slow machine, too, is killed at its work and not only on its way there.
+            wait_for(lambda: moments(folder, "spark-before", process.pid) or process.poll() is not None, 300, "a job")
+            time.sleep(self._chance.uniform(0, LATEST_AT_WORK))
+        if process.poll() is not None:
+            return False
+        self.left -= 1
+        kill(process, target)
+        return True
+
+    def clear(self) -> None:
+        """A Java that survived its Python would have ended by itself by now, or does so here."""
+        for process in self._started:
+            kill_group(process)
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
+def test_kills_at_random_times_change_nothing(kills: int, want: str, tmp_path: Path) -> None:
+    seed = int(os.environ.get("WEFT_SEED") or time.time_ns() % 1_000_000)
+    print(f"WEFT_SEED={seed}")
+    killer, lives = Killer(kills, seed), 0
+    try:
+        while killer.left:
+            killer.live(tmp_path / str(lives), want)
+            lives += 1
+    finally:
+        killer.clear()
+    recovered = sorted(killer.recovered)
+    slowest = recovered[max(0, int(len(recovered) * 0.95) - 1)]
+    print(
+        f"{kills} kills in {lives} lives; from restart to first commit p95 {slowest:.1f} s, longest {recovered[-1]:.1f} s"
+    )
+    # Five say nothing of speed, least of all on a machine that has other things to do.
+    assert slowest <= 60 or kills < 100
