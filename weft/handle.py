@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
 from weft.errors import EngineError
+from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.plan.route import Route
 from weft.plan.windows import MICROSECOND, micros
@@ -133,7 +134,14 @@ class ContinuousQuery:
         """What the query reads, shares and holds, as text."""
         registered = self._registered
         network = self._engine.network(registered.row.stream)
-        return explain_query(self.name, registered.needs, network, self.complete_from)
+        return explain_query(self.name, registered.needs, network, self.complete_from, self.bound)
+
+    @property
+    def bound(self) -> Bound:
+        """How much state the query can need: slices times groups, as far as these can be counted."""
+        registered = self._registered
+        stream = self._engine.registry.stream(registered.row.stream)
+        return bound_of(registered.needs, registered.keep, stream.delay)
 
     def metrics(self) -> dict[str, Any]:
         """Its state in numbers."""
@@ -144,6 +152,7 @@ class ContinuousQuery:
             "error": registered.row.status_detail,
             "from_batch": registered.row.from_batch,
             "complete_from": self.complete_from,
+            "bound": str(self.bound),
             "rows": self._counted_rows(registered, state),
             "late_rows": self._late_rows(registered, state),
             **self._progress(registered, state),

@@ -13,7 +13,8 @@ SQL = "SELECT proto, max(length) AS longest FROM packets GROUP BY window(ts, '1 
 def test_register_and_drop(state: Path) -> None:
     assert "registered" in succeed("register", "longest", SQL, "--state", state)
     assert succeed_json("register", "longest", SQL, "--state", state) == {
-        "name": "longest", "status": "unchanged", "sql": SQL}
+        "name": "longest", "status": "unchanged", "sql": SQL,
+        "bound": "at most 10,082 slices, each with a row for every different (proto)"}
     assert "longest" in succeed("queries", "--state", state)
     assert "'longest' dropped" in succeed("drop", "longest", "--state", state)
     assert "longest" not in succeed("queries", "--state", state)

@@ -59,10 +59,13 @@ def test_golden(path: Path, rewrite: bool, tmp_path: Path, monkeypatch: pytest.M
 
 def test_good_configuration(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
-    assert succeed("check", path) == f"{path}: 1 stream, 1 query, no problems\n"
+    assert succeed("check", path) == (
+        f"{path}: 1 stream, 1 query, no problems\n"
+        "  bytes: at most 60,482 slices, each with a row for every different (saddr)\n")
     found = succeed_json("check", path)
     assert found == {"ok": True, "problems": [], "streams": ["packets"], "queries": ["bytes"],
-                     "state": str(tmp_path / "state")}
+                     "state": str(tmp_path / "state"),
+                     "bounds": {"bytes": "at most 60,482 slices, each with a row for every different (saddr)"}}
     assert not (tmp_path / "state").exists()
 
 

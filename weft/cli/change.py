@@ -38,17 +38,21 @@ def register(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Register a query; it takes effect at the next tick. Again with the same definition does nothing."""
+    """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
+
+    Says how much state the query can need.
+    """
     text = _text(sql, file)
     with open_state(state) as engine:
         known = name in {query.name for query in engine.queries()}
         query = engine.register(text, name=name, keep=keep, eager=eager)
         status = "unchanged" if known else query.status
         if as_json:
-            print_json({"name": name, "status": status, "sql": query.sql})
+            print_json({"name": name, "status": status, "sql": query.sql, "bound": str(query.bound)})
         else:
             effect = "it was there already" if known else "it takes effect at the stream's next tick"
             print(f"query {name!r} {'unchanged' if known else 'registered'}: {effect}")
+            print(f"  state: {query.bound}")
 
 
 def drop(

@@ -45,8 +45,11 @@ def check(
     config: Annotated[str, typer.Argument(help="The configuration.")] = "weft.toml",
     as_json: JsonOption = False,
 ) -> None:
-    """Check a configuration and every query in it, without Spark: all errors at once, with file, line and hint."""
-    from weft.config import load_config
+    """Check a configuration and every query in it, without Spark: all errors at once, with file, line and hint.
+
+    Where there are none, one line a query says how much state it can need.
+    """
+    from weft.config import bounds, load_config
 
     try:
         found = load_config(config)
@@ -57,10 +60,12 @@ def check(
         raise typer.Exit(1) from None
     if as_json:
         print_json({"ok": True, "problems": [], "streams": sorted(found.streams), "queries": sorted(found.queries),
-                    "state": found.state})
+                    "state": found.state, "bounds": {name: str(bound) for name, bound in bounds(found).items()}})
     else:
         print(f"{config}: {many(len(found.streams), 'stream')}, {many(len(found.queries), 'query', 'queries')}, "
               "no problems")
+        for name, bound in bounds(found).items():
+            print(f"  {name}: {bound}")
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.config.read import Config, QueryConfig, read_config
 from weft.errors import ConfigError, Problem, WeftError
+from weft.plan.bound import Bound, bound_of
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, build_network
 from weft.registry import Registry
 from weft.sql.bind import compile_query
+from weft.sql.ddl import parse_duration
 from weft.sql.query import Query
 from weft.store.catalog import Catalog, sqlite_url
 
@@ -51,6 +53,17 @@ def networks(config: Config) -> Iterator[Network]:
     for stream in sorted(config.streams):
         mine = {name: needs for name, (query, needs) in compiled.items() if query.stream == stream}
         yield build_network(stream, mine)
+
+
+def bounds(config: Config) -> dict[str, Bound]:
+    """How much state each query can need, by name."""
+    compiled, _ = check_queries(config)
+    found = {}
+    for name, (query, needs) in sorted(compiled.items()):
+        keep = config.queries[name].keep
+        kept = None if keep == "forever" else parse_duration(keep)
+        found[name] = bound_of(needs, kept, config.streams[query.stream].stream.delay)
+    return found
 
 
 def check_state(config: Config) -> tuple[Problem, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from weft.aggregates.statistics import ROWS
+from weft.plan.bound import Bound
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
@@ -32,7 +33,9 @@ def explain_network(network: Network) -> str:
     return "\n".join(lines)
 
 
-def explain_query(name: str, needs: Needs, network: Network, complete_from: datetime | None) -> str:
+def explain_query(
+    name: str, needs: Needs, network: Network, complete_from: datetime | None, bound: Bound
+) -> str:
     """What one query reads and how its result is made."""
     lines = [f"query {name}", f"  window {needs.window or 'none: totals over all that has arrived'}"]
     named = {one.name: one for part in needs.parts for one in part.dimensions}
@@ -62,7 +65,7 @@ def explain_query(name: str, needs: Needs, network: Network, complete_from: date
             else f"every window that starts at {complete_from.isoformat()} or later"
         )
     )
-    lines.append(f"  holds {held}")
+    lines += [f"  holds {held}", f"  state: {bound}"]
     return "\n".join(lines)
 
 
