@@ -6,22 +6,27 @@ Those of the checkpoint are in test_replay.py, those of the catalog alone in tes
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import duckdb
 import pytest
+from py4j.protocol import Py4JError
 
 import weft
 from tests.crash.chain import nursery
-from tests.crash.life import DDL, DELAY, SMALL, STREAM
+from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
 from weft import failpoint
 from weft.errors import StateError
 from weft.failpoint import KILLED
+from weft.plan.network import Network
 from weft.planning import epochs
+from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
+from weft.spark.level0 import Statement
 from weft.store.files import TEMPORARY
 from weft.store.tend import LEASE, tend
 
@@ -119,6 +124,43 @@ def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) 
         merge()
     assert refused.value.code == "segments-changed"
     assert everything(opened()) == after
+
+
+def test_nobody_is_blamed_for_a_spark_that_died(opened: Open) -> None:
+    """Who fails is found by trying; when Spark dies between two tries, all that are tried fail, and none of them has to.
+
+    However many tries Spark lives for, no query is stopped but the one that cannot be computed.
+    """
+    engine = opened()
+    engine.register_all({f"q{number}": SQL for number in range(4)})
+    engine.register(f"SELECT sum(v / d) AS x FROM {STREAM} GROUP BY window(ts, '10 seconds')", name="failing")
+    for number in range(POISON):
+        tick(engine, number)
+    mark, deaths = BatchMark("plain", POISON, "offsets"), 0
+    for tries in range(1, 100):
+        batch = DyingBatch(mark, SMALL.arriving(POISON))
+        batch.left[:] = [None] * tries
+        try:
+            engine._ticker(STREAM).run(batch)
+        except (Py4JError, duckdb.Error):
+            deaths += 1
+            assert {one.name for one in engine.queries() if one.status == "failed"} <= {"failing"}, f"{tries} tries"
+        else:
+            break
+    assert deaths > 5
+    assert [one.name for one in engine.queries() if one.status == "failed"] == ["failing"]
+
+
+class DyingBatch(CrashBatch):
+    """A batch whose Spark dies after some more tries."""
+
+    left: ClassVar[list[None]] = []
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+        if not self.left:
+            raise Py4JError("Answer from Java side is empty")
+        self.left.pop()
+        return super().aggregate(network, parts)
 
 
 def test_file_in_use_is_not_deleted(opened: Open, tmp_path: Path) -> None:

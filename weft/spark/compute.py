@@ -70,7 +70,11 @@ def blame(
             return reason_of(error)
         return ""
 
-    return {} if trial(()) else find_culprits(sorted(queries), trial)
+    if trial(()):
+        return {}
+    culprits = find_culprits(sorted(queries), trial)
+    # Spark may have died or been stopped in between: then everything fails, and nobody is to blame.
+    return {} if trial(()) else culprits
 
 
 def _in_one_piece(
