@@ -1,13 +1,14 @@
 """Weave Share's greedy merges (Figure 2): the pair of trees that saves most, again and again, until none saves.
 
 Two ways that give the same plan: with the cost lookup every pair is priced once, and again when one of its trees was
-merged (O(n^2) prices); without it all pairs are priced in every round (O(n^3)). Of equal gains the oldest pair wins.
+merged (O(n^2) prices); without it all pairs are priced in every round (O(n^3)). Trees stand in the order of their
+first windows, and of equal gains the first pair wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from weft.plan.weave.pricing import Bundle, Pricing
 from weft.plan.weave.probing import ProbingWork
@@ -27,33 +28,36 @@ def _gain(pricing: Pricing, one: Bundle, other: Bundle, work: ProbingWork | None
 
 
 def _with_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWork | None) -> list[Bundle]:
-    """The lookup table is a heap: the best pair is on top, pairs of trees that are gone are skipped."""
+    """The lookup table is a heap: the best pair is on top, pairs of trees that have changed since are skipped."""
     alive = dict(enumerate(bundles))
-    table: list[tuple[int, int, int]] = []
-    for place, one in alive.items():
-        for later in range(place + 1, len(alive)):
-            gain = _gain(pricing, one, alive[later], work)
-            if gain > 0:
-                table.append((-gain, place, later))
-    heapify(table)
-    looked_up = len(table)
-    newest = len(alive)
+    age = dict.fromkeys(alive, 0)
+    table: list[tuple[int, int, int, int, int]] = []
+    looked_up = 0
+
+    def remember(first: int, second: int) -> None:
+        nonlocal looked_up
+        gain = _gain(pricing, alive[first], alive[second], work)
+        if gain > 0:
+            looked_up += 1
+            heappush(table, (-gain, first, second, age[first], age[second]))
+
+    for second in alive:
+        for first in range(second):
+            remember(first, second)
     while table:
-        _, first, second = heappop(table)
+        _, first, second, *ages = heappop(table)
         looked_up += 1
-        if first not in alive or second not in alive:
+        if ages != [age[first], age[second]]:
             continue
-        one, other = alive.pop(first), alive.pop(second)
+        one, other = alive[first], alive.pop(second)
         if work:
             work.merged(one, other)
-        merged = pricing.join(one, other)
-        for place, tree in alive.items():
-            gain = _gain(pricing, tree, merged, work)
-            if gain > 0:
-                heappush(table, (-gain, place, newest))
-                looked_up += 1
-        alive[newest] = merged
-        newest += 1
+        alive[first] = pricing.join(one, other)
+        age[first] += 1
+        age[second] += 1
+        for place in alive:
+            if place != first:
+                remember(min(place, first), max(place, first))
     if work:
         work.operations.lookups += looked_up
     return list(alive.values())
@@ -81,4 +85,5 @@ def _without_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWo
         one, other = alive[pair[0]], alive[pair[1]]
         if work:
             work.merged(one, other)
-        alive = [tree for tree in alive if tree is not one and tree is not other] + [pricing.join(one, other)]
+        alive[pair[0]] = pricing.join(one, other)
+        del alive[pair[1]]

@@ -58,9 +58,9 @@ class LazyMerges:
         for place in range(len(bundles)):
             self._look(place)
 
-    def run(self) -> list[Bundle]:
-        """Merge until nothing saves; the trees."""
-        while self._trees:
+    def run(self, until: int = 1) -> list[Bundle]:
+        """Merge until nothing saves, or so few trees are left; the trees."""
+        while len(self._trees) - len(self._gone) > until:
             highest = max(self._best)
             if highest <= 0:
                 break
@@ -78,7 +78,13 @@ class LazyMerges:
         if all(len(bundle.strands) == 1 for bundle in bundles[: place + 1]):
             (number,) = one.strands
             return self._pricing.common_rates(number, [strand for bundle in earlier for strand in bundle.strands])
-        return [(one.rate + other.rate - self._pricing.joint_rate(one, other)) / ONE for other in earlier]
+        # where not even the bound on the gain is positive, nobody needs to know what they have in common
+        return [
+            (one.rate + other.rate - self._pricing.joint_rate(one, other)) / ONE
+            if self._pricing.most_gain(one, other) > 0
+            else 0.0
+            for other in earlier
+        ]
 
     def _gains(self, place: int) -> list[float]:
         """The gain of a tree with every other (Eq. 5)."""
@@ -159,14 +165,7 @@ class LazyMerges:
         both = ours[partner]
         alike, likewise = both / self._rate[place], both / self._rate[partner]
         joint = [
-            mine
-            + yours
-            - (
-                apart
-                if (apart := mine * yours / other)
-                > (together := one if (one := mine * alike) < (two := yours * likewise) else two)
-                else together
-            )
+            mine + yours - max(mine * yours / other, min(mine * alike, yours * likewise))
             for mine, yours, other in zip(ours, theirs, self._rate, strict=True)
         ]
         joint = list(map(min, joint, repeat(rate)))
@@ -197,6 +196,9 @@ class LazyMerges:
         ]
         self._common = [list(compress(row, stays)) for row in compress(self._common, stays)]
         self._trees = list(compress(self._trees, stays))
-        for name in ("_rate", "_overlap", "_age", "_floor", "_best"):
-            setattr(self, name, list(compress(getattr(self, name), stays)))
+        self._rate = list(compress(self._rate, stays))
+        self._overlap = list(compress(self._overlap, stays))
+        self._age = list(compress(self._age, stays))
+        self._floor = list(compress(self._floor, stays))
+        self._best = list(compress(self._best, stays))
         self._gone = set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from weft.plan.weave.plans import Rate, Tree, WeavePlan, as_fraction, plan_of
-from weft.plan.weave.pricing import Bundle, Pricing
+from weft.plan.weave.pricing import ONE, Bundle, Pricing
 from weft.plan.weave.share import merge
 from weft.plan.windows import Window
 
@@ -28,24 +28,27 @@ def share_all(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
 
 
 def random_trees(windows: Iterable[Window], *, rate: Rate, seed: int = 0) -> WeavePlan:
-    """A random number of trees, and every window in one of them by chance."""
+    """Every window in one of as many trees as there are windows, by chance."""
     every = tuple(windows)
     groups: dict[int, list[int]] = {}
-    dice = numbers(seed)
-    most = next(dice) % len(every) + 1 if every else 1
-    for place in range(len(every)):
-        groups.setdefault(next(dice) % most, []).append(place)
+    for place, chance in zip(range(len(every)), numbers(seed), strict=False):
+        groups.setdefault(chance % len(every), []).append(place)
     return plan_of(every, groups.values(), as_fraction(rate))
 
 
 def insert_then_weave(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
-    """Put each window, in the order given, into the tree where it saves most, or into a new one; then merge trees."""
+    """Put each window, in the order given, into the tree that it weaves best with; then merge trees.
+
+    It weaves best where weaveability is highest, and gets a tree of its own where going there would not save.
+    """
     pricing = Pricing(windows, rate=rate, twins=False)
     trees: list[Bundle] = []
     for strand in range(len(pricing.strands)):
         new = pricing.bundle([strand])
-        place = best_partner(pricing, new, trees)
-        if place is None:
+        rates = [pricing.joint_rate(new, tree) for tree in trees]
+        woven = [(new.rate + tree.rate - joint) * ONE // joint for tree, joint in zip(trees, rates, strict=True)]
+        place = max(range(len(trees)), key=woven.__getitem__, default=None)
+        if place is None or pricing.gain(new, trees[place]) <= 0:
             trees.append(new)
         else:
             trees[place] = pricing.join(trees[place], new)
@@ -78,9 +81,8 @@ def local_search(
     pricing = Pricing(windows, rate=rate, twins=False)
     count = len(pricing.strands)
     dice = numbers(seed)
-    most = next(dice) % max(1, count) + 1
     trees: dict[int, Bundle] = {}
-    home = [place if start == "none" else next(dice) % most for place in range(count)]
+    home = [place if start == "none" else next(dice) % count for place in range(count)]
     for tree in set(home):
         trees[tree] = pricing.bundle(strand for strand in range(count) if home[strand] == tree)
     content = 0

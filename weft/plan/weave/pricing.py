@@ -118,30 +118,24 @@ class Pricing:
 
     def _extend(self, edges: frozenset[Progression]) -> None:
         """Widen the universe to hold these edges; bitmaps of the old one are made anew when they are asked for."""
-        count = len(self.strands)
-        if self.sampled:
-            # the unit is chosen anew only now and then, so that a stream of new windows costs little
-            changed = count & (count - 1) == 0 and self._start_sampling()
-        elif self.period:
-            unit = gcd(self.unit, *(part for progression in edges for part in progression))
-            known = self.period * self.unit // unit if self.unit else 1
-            period = bounded_lcm((known, *(step // unit for step, _ in edges)), LONGEST_PERIOD)
-            changed = (unit, period) != (self.unit, self.period)
-            self.unit, self.period = unit, period
-        else:
-            changed = count > MOST_DERIVED and self._start_sampling()
-        if changed:
+        count, before = len(self.strands), (self.unit, self.period, self.sampled)
+        if self.period and not self.sampled:
+            self.unit = gcd(self.unit, *(part for progression in edges for part in progression))
+            known = before[1] * before[0] // self.unit or 1
+            self.period = bounded_lcm((known, *(step // self.unit for step, _ in edges)), LONGEST_PERIOD)
+        # the unit of a sample is chosen anew only now and then, so that a stream of new windows costs little
+        if count & (count - 1) == 0 if self.sampled else not self.period and count > MOST_DERIVED:
+            self._sample()
+        if (self.unit, self.period, self.sampled) != before:
             self.universe += 1
             self._bits.clear()
 
-    def _start_sampling(self) -> bool:
-        """Choose the unit of the sample; whether it is another than before."""
-        before = (self.sampled, self.unit)
+    def _sample(self) -> None:
+        """From now on bitmaps show a stretch of time, in the longest unit that suits nearly all strands."""
         own = [gcd(*(part for progression in strand.progressions for part in progression)) for strand in self.strands]
         odd = len(own) // ODD_ONES
         self.sampled, self.period = True, STRETCH
         self.unit = next(unit for unit in SAMPLED_UNITS if sum(one % unit > 0 for one in own) <= odd)
-        return (self.sampled, self.unit) != before
 
     def bundle(self, strands: Iterable[int]) -> Bundle:
         """A tree of these strands."""

@@ -15,6 +15,9 @@ from weft.plan.windows import Window
 
 # Up to here every pair of trees is priced; beyond, gains of grown trees are estimated first.
 MOST_PAIRED = 256
+# Beyond this, trees are first merged among so many at a time, until one in so many is left.
+CHUNK = 512
+KEPT = 4
 
 
 def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
@@ -61,7 +64,16 @@ def merge(
     """Greedy merges: pair by pair where that is affordable or the work is to be counted, else by estimates."""
     if work or not cost_lookup or len(bundles) <= MOST_PAIRED:
         return merge_greedily(pricing, bundles, cost_lookup=cost_lookup, work=work)
-    grown = LazyMerges(pricing, bundles).run()
+    grown = list(bundles)
+    while len(grown) > CHUNK:
+        before = len(grown)
+        # trees with about as many edges stand together: they are those that may gain by a merge
+        grown.sort(key=lambda tree: (tree.rate, min(tree.strands)))
+        chunks = [grown[place : place + CHUNK] for place in range(0, before, CHUNK)]
+        grown = [tree for chunk in chunks for tree in LazyMerges(pricing, chunk).run(until=len(chunk) // KEPT)]
+        if 2 * len(grown) > before:
+            break
+    grown = LazyMerges(pricing, grown).run()
     # estimates may have missed a merge that saves; few trees are left to look at
     return merge_greedily(pricing, grown) if len(grown) <= MOST_PAIRED else grown
 
