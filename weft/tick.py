@@ -11,17 +11,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
+from weft.commit import Harvest, publish, with_files, write, write_products
 from weft.errors import StateError
 from weft.failpoint import failpoint, failpoint_soon
-from weft.plan.network import Network
 from weft.planning import Plan, epochs, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -34,22 +32,14 @@ from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.files import Files
 from weft.store.finish import finish
-from weft.store.history import activate, changed_nodes, new_nodes
-from weft.store.letters import Filed, file_letters
 from weft.store.orphans import clear_orphans
-from weft.store.rows import START
-from weft.store.seal import Product
-from weft.store.state import StreamState, Synopsis, load_state
-from weft.store.tables import EARLIEST, LayoutRow, NodeRow, SegmentRow, TickRow
-from weft.store.tend import tend, write_product
+from weft.store.state import StreamState, load_state
+from weft.store.tend import tend
 
 if TYPE_CHECKING:
     from weft.streams import Stream
 
 log = logging.getLogger("weft.tick")
-
-# Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
-MAX_DROPS = 100
 
 
 @dataclass
@@ -133,7 +123,7 @@ class Ticker:
             self._registry.refresh()
         plan, found, new, letters = self._compute_for_all(batch, watch)
         with watch.stage("commit"):
-            self._commit(plan, batch.mark, found, new, letters)
+            self._commit(plan, Harvest(batch.mark, found, new, letters))
         with watch.stage("finish"):
             self._finish(plan, watermark)
         with watch.stage("tend"):
@@ -240,142 +230,25 @@ class Ticker:
             )
         return True
 
-    def _commit(self, plan: Plan, batch: BatchMark, found: Batch, new: NewRows, letters: DeadLetters) -> None:
+    def _commit(self, plan: Plan, harvest: Harvest) -> None:
         """Write the files and make them visible with everything else that the tick changed."""
-        state, network = self._state, plan.network
-        filed = self._file(letters, batch.batch_id)
-        fresh, history = new_nodes(network, state, batch.batch_id, self._duck, self._cache)
-        products = [*history, *_products(network, new, batch.batch_id)]
-        segments = [
-            write_product(self._files, self._cache, self.stream.name, node, product) for node, product in products
-        ]
-        layouts = {**state.layouts, **{product.layout.id: product.layout for _, product in products}}
-        moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
-        newest = max(moments, default=None)
-        # The newest row only moves forward, so the watermark does too.
-        watermark = None if newest is None else newest - self.stream.delay
-        totals = {
-            **_add(state.totals, rows=found.rows, late=new.dropped, ticks=1),
-            "dead": _sum(state.totals.get("dead", {}), letters.counts),
-            "drops": [[sorted(windows), end] for windows, end in _drops(state, network, new)],
-        }
-        row = TickRow(
-            stream=self.stream.name,
-            batch_id=batch.batch_id,
-            checkpoint=batch.checkpoint,
-            offsets_digest=batch.digest,
-            watermark=watermark,
-            max_event_time=newest,
-            totals=totals,
-        )
-        changed = [*fresh, *changed_nodes(network, state)]
+        if harvest.letters.counts:
+            extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
+            log.warning("rows left out", extra=extra)
+        written = write(harvest, plan.network, self._state, self._catalog, self._files, self._duck, self._cache)
         pending = {name: one for name, one in self._queries().items() if name in plan.queries}
-        failpoint("commit-before")
-        with self._catalog.write() as catalog:
-            catalog.put_dead_letters(filed.added)
-            catalog.delete_dead_letters(filed.removed)
-            catalog.keep_layouts(
-                LayoutRow(id=product.layout.id, definition=product.layout.definition()) for _, product in products
-            )
-            catalog.put_nodes(changed)
-            stored = catalog.add_segments(segments)
-            after = StreamState(
-                self.stream.name,
-                batch.batch_id,
-                batch.checkpoint,
-                watermark,
-                newest,
-                totals,
-                _synopses(network, state, changed, stored),
-                layouts,
-            )
-            failpoint("commit-inside")
-            since = activate(pending, after, batch.batch_id)
-            if since:
-                catalog.update_queries(
-                    {
-                        name: {"from_batch": first, "complete_from": moment, "status": "running"}
-                        for name, (first, moment) in since.items()
-                    }
-                )
-            revision = catalog.revision()
-            catalog.delete_nodes([node for node in state.synopses if node not in network.by_id])
-            catalog.put_tick(row, detail={"rows": found.rows, "late": new.dropped, "dead": dict(letters.counts)})
-            failpoint("commit-end")
-        failpoint("commit-after")
-        self._registry.activated(since, revision)
-        self._state = after
-
-    def _file(self, letters: DeadLetters, batch_id: int) -> Filed:
-        """The batch's dead letters as a file."""
-        if not letters.counts:
-            return Filed()
-        log.warning("rows left out", extra={"stream": self.stream.name, "batch_id": batch_id, **letters.counts})
-        with self._catalog.read() as reader:
-            known = reader.dead_letters(self.stream.name)
-        filed = file_letters(self._files, self.stream.name, batch_id, letters.table, known)
-        failpoint("dead-letters-written")
-        return filed
+        done = publish(harvest, written, plan.network, self._state, pending, self.stream.delay, self._catalog)
+        self._registry.activated(done.since, done.revision)
+        self._state = done.state
 
     def _finish(self, plan: Plan, before: int | None) -> None:
         """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
         products = finish(plan.families, plan.network, self._state, before, self._duck, self._cache)
         if products:
-            segments = [
-                write_product(self._files, self._cache, self.stream.name, node, product) for node, product in products
-            ]
+            segments = write_products(products, self.stream.name, self._files, self._cache)
             failpoint("finish-written")
             with self._catalog.write() as catalog:
                 stored = catalog.add_segments(segments)
                 failpoint("finish-inside")
             failpoint("finish-after")
-            synopses = _synopses(plan.network, self._state, [], stored)
-            self._state = replace(self._state, synopses=synopses)
-
-
-def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
-    """The files of a tick: new rows of every node that has any, and the counts of late ones."""
-    for node in network.nodes:
-        rows, layout = new.rows[node.id], node.layout(network)
-        if rows.num_rows:
-            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
-            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
-            yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
-        if node.id in new.ledgers:
-            yield node.id, Product(new.ledgers[node.id], layout, 0, "late", batch_id, batch_id, batch_id, batch_id + 1)
-
-
-def _synopses(
-    network: Network, state: StreamState, changed: list[NodeRow], stored: tuple[SegmentRow, ...]
-) -> dict[str, Synopsis]:
-    """The synopses of all nodes of the network, with the new files and the new descriptions."""
-    rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
-    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.by_id}
-    for segment in stored:
-        files[segment.node].append(segment)
-    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.by_id}
-
-
-def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[frozenset[str], int]]:
-    """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
-    # Where no node reaches back that far, nobody can be misled any more.
-    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
-    oldest = min(sliced, default=state.max_event_time or EARLIEST)
-    drops = {kinds: end for kinds, end in state.drops if end > oldest}
-    if new.dropped:
-        kinds = frozenset(map(str, network.windows))
-        drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
-    ordered = sorted(drops.items(), key=lambda item: item[1])
-    while len(ordered) > MAX_DROPS:
-        # Never forgotten: the two oldest become one that says of no kind that it could have used less.
-        (first, _), (second, end), *rest = ordered
-        ordered = [(first & second, end), *rest]
-    return ordered
-
-
-def _sum(totals: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
-    return {name: totals.get(name, 0) + more.get(name, 0) for name in {**totals, **more}}
-
-
-def _add(totals: Mapping[str, Any], **more: int) -> dict[str, int]:
-    return {name: totals.get(name, 0) + count for name, count in more.items()}
+            self._state = replace(self._state, synopses=with_files(plan.network, self._state, [], stored))

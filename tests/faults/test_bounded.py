@@ -17,12 +17,12 @@ import pytest
 
 from tests.faults.scene import Scene, ticks
 from tests.simulation.world import MEASURES, Query, Window
+from weft.commit import MAX_DROPS, _drops
 from weft.plan import windows as plan
 from weft.store import letters, transactions
 from weft.store.derive import NewRows
 from weft.store.state import StreamState
 from weft.store.tend import LEASE
-from weft.tick import MAX_DROPS, _drops
 
 TICKS = 500
 EARLY = range(30, 80)

@@ -236,7 +236,8 @@ class _Reading:
 
     def _name(self, name: str, keys: tuple[str, ...]) -> None:
         if not name or len(name) > 200 or not name.isprintable():
-            self._notes.add(keys, "bad-name", f"{name[:200]!r} cannot name a query", "Use 1 to 200 printable characters.")
+            message, hint = f"{name[:200]!r} cannot name a query", "Use 1 to 200 printable characters."
+            self._notes.add(keys, "bad-name", message, hint)
 
     def _try(self, keys: tuple[str, ...], action: Any, *, inside: bool = False) -> None:
         try:

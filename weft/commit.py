@@ -1,0 +1,210 @@
+"""The commit of a tick: its files are written first, under new names, then one transaction makes all of it visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from weft.failpoint import failpoint
+from weft.plan.network import Network
+from weft.read.cache import TableCache
+from weft.read.duck import Duck
+from weft.spark.batch import Batch
+from weft.spark.checkpoint import BatchMark
+from weft.spark.dead import DeadLetters
+from weft.store.catalog import Catalog
+from weft.store.derive import NewRows
+from weft.store.files import Files
+from weft.store.history import activate, changed_nodes, new_nodes
+from weft.store.letters import Filed, file_letters
+from weft.store.rows import START
+from weft.store.seal import Product
+from weft.store.state import StreamState, Synopsis
+from weft.store.tables import EARLIEST, LayoutRow, NodeRow, SegmentRow, TickRow
+from weft.store.tend import write_product
+
+if TYPE_CHECKING:
+    from weft.registry import Registered
+
+# Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
+MAX_DROPS = 100
+
+
+@dataclass(frozen=True)
+class Harvest:
+    """What a tick brings: which batch, what it held, new rows of every node, and the rows that count for nothing."""
+
+    mark: BatchMark
+    found: Batch
+    new: NewRows
+    letters: DeadLetters
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """The tick in numbers, for the log."""
+        return {"rows": self.found.rows, "late": self.new.dropped, "dead": dict(self.letters.counts)}
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a tick, which nobody sees yet, and the nodes that are new or described anew."""
+
+    products: tuple[tuple[str, Product], ...]
+    segments: tuple[SegmentRow, ...]
+    nodes: tuple[NodeRow, ...]
+    letters: Filed
+
+
+@dataclass(frozen=True)
+class Published:
+    """The state after a commit, the queries that took effect with it (batch and moment), and the catalog's revision."""
+
+    state: StreamState
+    since: Mapping[str, tuple[int, int]]
+    revision: int
+
+
+def write(
+    harvest: Harvest,
+    network: Network,
+    state: StreamState,
+    catalog: Catalog,
+    files: Files,
+    duck: Duck,
+    cache: TableCache,
+) -> Written:
+    """Write everything that the tick brings: new rows, the history of new nodes, dead letters."""
+    batch = harvest.mark.batch_id
+    letters = Filed()
+    if harvest.letters.counts:
+        with catalog.read() as reader:
+            known = reader.dead_letters(state.stream)
+        letters = file_letters(files, state.stream, batch, harvest.letters.table, known)
+        failpoint("dead-letters-written")
+    fresh, history = new_nodes(network, state, batch, duck, cache)
+    products = (*history, *_products(network, harvest.new, batch))
+    segments = write_products(products, state.stream, files, cache)
+    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters)
+
+
+def write_products(
+    products: Iterable[tuple[str, Product]], stream: str, files: Files, cache: TableCache
+) -> tuple[SegmentRow, ...]:
+    """One file for each."""
+    return tuple(write_product(files, cache, stream, node, product) for node, product in products)
+
+
+def publish(
+    harvest: Harvest,
+    written: Written,
+    network: Network,
+    state: StreamState,
+    queries: Mapping[str, Registered],
+    delay: int,
+    catalog: Catalog,
+) -> Published:
+    """Make the tick visible, whole; queries that wait for their first tick take effect with it."""
+    row = _tick_row(harvest, network, state, delay)
+    layouts = {product.layout.id: product.layout for _, product in written.products}
+    failpoint("commit-before")
+    with catalog.write() as writer:
+        writer.put_dead_letters(written.letters.added)
+        writer.delete_dead_letters(written.letters.removed)
+        writer.keep_layouts(LayoutRow(id=name, definition=layout.definition()) for name, layout in layouts.items())
+        writer.put_nodes(written.nodes)
+        stored = writer.add_segments(written.segments)
+        after = StreamState(
+            state.stream,
+            row.batch_id,
+            row.checkpoint,
+            row.watermark,
+            row.max_event_time,
+            row.totals,
+            with_files(network, state, written.nodes, stored),
+            {**state.layouts, **layouts},
+        )
+        failpoint("commit-inside")
+        since = activate(queries, after, row.batch_id)
+        if since:
+            writer.update_queries(
+                {
+                    name: {"from_batch": first, "complete_from": moment, "status": "running"}
+                    for name, (first, moment) in since.items()
+                }
+            )
+        revision = writer.revision()
+        writer.delete_nodes([node for node in state.synopses if node not in network.by_id])
+        # The revision says which queries, and so which plan, the tick's files were made for.
+        writer.put_tick(row, detail={**harvest.counts, "revision": revision})
+        failpoint("commit-end")
+    failpoint("commit-after")
+    return Published(after, since, revision)
+
+
+def with_files(
+    network: Network, state: StreamState, changed: Sequence[NodeRow], stored: Iterable[SegmentRow]
+) -> dict[str, Synopsis]:
+    """The synopses of all nodes of the network, with the new files and the new descriptions."""
+    rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
+    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.by_id}
+    for segment in stored:
+        files[segment.node].append(segment)
+    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.by_id}
+
+
+def _tick_row(harvest: Harvest, network: Network, state: StreamState, delay: int) -> TickRow:
+    found, new = harvest.found, harvest.new
+    moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
+    newest = max(moments, default=None)
+    return TickRow(
+        stream=state.stream,
+        batch_id=harvest.mark.batch_id,
+        checkpoint=harvest.mark.checkpoint,
+        offsets_digest=harvest.mark.digest,
+        # The newest row only moves forward, so the watermark does too.
+        watermark=None if newest is None else newest - delay,
+        max_event_time=newest,
+        totals={
+            **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
+            "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
+            "drops": [[sorted(windows), end] for windows, end in _drops(state, network, new)],
+        },
+    )
+
+
+def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
+    """The files of a tick: new rows of every node that has any, and the counts of late ones."""
+    for node in network.nodes:
+        rows, layout = new.rows[node.id], node.layout(network)
+        if rows.num_rows:
+            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
+            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
+            yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
+        if node.id in new.ledgers:
+            yield node.id, Product(new.ledgers[node.id], layout, 0, "late", batch_id, batch_id, batch_id, batch_id + 1)
+
+
+def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[frozenset[str], int]]:
+    """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
+    # Where no node reaches back that far, nobody can be misled any more.
+    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
+    oldest = min(sliced, default=state.max_event_time or EARLIEST)
+    drops = {kinds: end for kinds, end in state.drops if end > oldest}
+    if new.dropped:
+        kinds = frozenset(map(str, network.windows))
+        drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
+    ordered = sorted(drops.items(), key=lambda item: item[1])
+    while len(ordered) > MAX_DROPS:
+        # Never forgotten: the two oldest become one that says of no kind that it could have used less.
+        (first, _), (second, end), *rest = ordered
+        ordered = [(first & second, end), *rest]
+    return ordered
+
+
+def _sum(totals: Mapping[str, Any], more: Mapping[str, int]) -> dict[str, int]:
+    """Counts by name, with some more."""
+    counts = {name: value for name, value in totals.items() if isinstance(value, int)}
+    return {name: counts.get(name, 0) + more.get(name, 0) for name in {**counts, **more}}
