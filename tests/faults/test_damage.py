@@ -272,6 +272,37 @@ def test_a_damaged_catalog_is_refused_and_never_answers_wrongly(whole: Whole, pl
     world.forget()
 
 
+def flip_and_look(whole: Whole, place: Path, seed: int) -> bool:
+    """One bit of the catalog is another, anywhere: refused, or of no account. Whether it was refused."""
+    random = Random(f"flip {seed}")
+    world = whole.world.copy(place)
+    catalog = place / "state" / "catalog.sqlite"
+    data = bytearray(catalog.read_bytes())
+    data[random.choice([at for at, byte in enumerate(data) if byte])] ^= 1 << random.randrange(8)
+    catalog.write_bytes(data)
+    try:
+        world.check()
+        return False
+    except StateError as error:
+        assert error.code in ("catalog-unreadable", "newer-format"), error
+        return True
+    finally:
+        world.forget()
+
+
+def test_a_flipped_bit_in_the_catalog_is_never_read_as_data(whole: Whole, place: Path) -> None:
+    refused = sum(flip_and_look(whole, place / str(seed), seed) for seed in range(25))
+    print(f"{refused} of 25 flipped bits are refused")
+    assert refused > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_flipped_bits_in_the_catalog_are_never_read_as_data(whole: Whole, place: Path, part: int) -> None:
+    first = 1000 + 50 * part
+    assert sum(flip_and_look(whole, place / str(seed), seed) for seed in range(first, first + 50)) > 20
+
+
 def test_a_checkpoint_that_goes_on_where_no_catalog_was_is_refused(place: Path) -> None:
     """With another catalog, or one that was lost, the batches before would be missing without a word."""
     world = Scene(place, Random(1), delay=2)

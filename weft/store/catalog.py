@@ -78,6 +78,10 @@ class Catalog:
         self._postgres = self._engine.dialect.name == "postgresql"
         try:
             self._prepare()
+        except ValueError as error:
+            # Text that is no text, JSON that is none, moments that never were.
+            self.close()
+            raise _unreadable(f"{self._name} holds what was never written there: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -103,7 +107,10 @@ class Catalog:
         with self._refusals(), self._exclusive() as connection:
             # A newer Weft may have migrated the catalog since it was opened here.
             _stored_format(connection, self._name)
-            yield Writer(connection, self._clock)
+            writer = Writer(connection, self._clock)
+            yield writer
+            if not self._postgres:
+                writer.note_sums()
 
     @contextmanager
     def _snapshot(self) -> Iterator[Connection]:
@@ -141,8 +148,9 @@ class Catalog:
                 if not self._postgres:
                     _check_pages(connection, self._name)
                 found = _find_format(connection, self._name)
-            if found == FORMAT:
-                return
+                if found == FORMAT:
+                    self._check_sums(connection)
+                    return
             with self._exclusive() as connection:
                 # Asked again, because another process may have done it in between.
                 found = _find_format(connection, self._name)
@@ -156,6 +164,11 @@ class Catalog:
                     failpoint("catalog-migrate")
             if found not in (None, FORMAT):
                 log.info("catalog migrated", extra={"catalog": self._name, "from_format": found, "to_format": FORMAT})
+
+    def _check_sums(self, connection: Connection) -> None:
+        damaged = Reader(connection, self._clock).damaged_table()
+        if damaged is not None:
+            raise _unreadable(f"{self._name}: the table {damaged!r} is not as it was written")
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ keys; what counts as a change of streams, queries or aggregates grows the revisi
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, dele
 
 from weft.errors import EngineError, StateError
 from weft.store import tables
+from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import (
     TABLE_OF,
     AggregateRow,
@@ -35,6 +37,8 @@ from weft.store.tables import (
 )
 
 TICKS_KEPT = 1000
+SUMS = "sums"
+"""The key under which the sums of all tables are kept."""
 Clock = Callable[[], datetime]
 Row = TypeVar("Row", bound=CatalogRow)
 FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
@@ -48,6 +52,15 @@ class Reader:
     def __init__(self, connection: Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
+
+    def damaged_table(self) -> str | None:
+        """A table that does not hold what was written into it; None where there is none, or no sum to compare with."""
+        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
+        sums = {} if stored is None else json.loads(stored)
+        return next((name for name, total in sums.items() if f"{self._sum(name):032x}" != total), None)
+
+    def _sum(self, table: str) -> int:
+        return add(0, self._select(KIND_OF[table]))
 
     def revision(self) -> int:
         """Changes whenever a stream, a query or an aggregate did."""
@@ -130,6 +143,28 @@ class Writer(Reader):
     def __init__(self, connection: Connection, clock: Clock) -> None:
         super().__init__(connection, clock)
         self._bumped = False
+        self._changed: dict[str, int] = {}
+
+    def note_sums(self) -> None:
+        """Keep the sums of all tables with what this transaction changed; the last thing that it does."""
+        if not self._changed:
+            return
+        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
+        if stored is None:
+            sums = {name: self._sum(name) for name in KIND_OF}
+            self._connection.execute(insert(tables.meta), [{"key": SUMS, "value": _hexadecimal(sums)}])
+            return
+        sums = {name: int(total, 16) for name, total in json.loads(stored).items()}
+        for name, change in self._changed.items():
+            sums[name] = (sums[name] + change) % MODULUS
+        where = tables.meta.c.key == SUMS
+        self._connection.execute(update(tables.meta).where(where).values(value=_hexadecimal(sums)))
+
+    def _note(self, rows: Sequence[CatalogRow], sign: int = 1) -> None:
+        """Rows that came, or went."""
+        if rows and type(rows[0]) in SUMMED:
+            name = TABLE_OF[type(rows[0])].name
+            self._changed[name] = add(self._changed.get(name, 0), rows, sign)
 
     def bump_revision(self) -> int:
         """The revision that this transaction makes; it grows once a transaction however often this is called."""
@@ -241,8 +276,8 @@ class Writer(Reader):
 
     def forget_layouts(self) -> None:
         """Drop the layouts that no segment of any stream has any more."""
-        used = select(tables.segments.c.layout)
-        self._connection.execute(delete(tables.layouts).where(tables.layouts.c.id.not_in(used)))
+        unused = select(tables.layouts.c.id).where(tables.layouts.c.id.not_in(select(tables.segments.c.layout)))
+        self._delete(tables.layouts.c.id, list(self._connection.scalars(unused)))
 
     def add_segments(self, rows: Iterable[SegmentRow]) -> tuple[SegmentRow, ...]:
         """Make files visible: the rows as stored, with their ids, in the order given.
@@ -327,7 +362,9 @@ class Writer(Reader):
         statement = insert(table).returning(table.c.id, sort_by_parameter_order=True)
         ids = self._connection.scalars(statement, parameters).all()
         self.forget_garbage([row.path for row in new])
-        return tuple(replace(row, id=id) for row, id in zip(new, ids, strict=True))
+        stored = tuple(replace(row, id=id) for row, id in zip(new, ids, strict=True))
+        self._note(stored)
+        return stored
 
     def _remove_files(self, table: Table, ids: Iterable[int]) -> tuple[str, ...]:
         wanted = set(ids)
@@ -356,6 +393,7 @@ class Writer(Reader):
     def _insert(self, rows: Sequence[CatalogRow]) -> None:
         if rows:
             self._connection.execute(insert(TABLE_OF[type(rows[0])]), [values(row) for row in rows])
+            self._note(rows)
 
     def _put(self, rows: Iterable[CatalogRow]) -> None:
         """Insert or replace rows of one kind whose primary key is one column."""
@@ -367,6 +405,12 @@ class Writer(Reader):
 
     def _update(self, key: Column[Any], changes: Mapping[str, QueryChange] | Mapping[str, NodeChange]) -> None:
         """One statement for each set of columns that change together."""
+        assert isinstance(key.table, Table)
+        kind = KIND_OF[key.table.name]
+        for chunk in _chunks(set(changes)):
+            before = self._select(kind, key.in_(chunk))
+            self._note(before, -1)
+            self._note([replace(row, **changes[getattr(row, key.name)]) for row in before])
         alike: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
         for name, change in changes.items():
             if change:
@@ -378,14 +422,22 @@ class Writer(Reader):
     def _delete(self, column: Column[Any], wanted: Iterable[Any]) -> int:
         table = column.table
         assert isinstance(table, Table)
-        chunks = _chunks(set(wanted))
-        return sum(self._connection.execute(delete(table).where(column.in_(chunk))).rowcount for chunk in chunks)
+        deleted = 0
+        for chunk in _chunks(set(wanted)):
+            if table.name in KIND_OF:
+                self._note(self._select(KIND_OF[table.name], column.in_(chunk)), -1)
+            deleted += self._connection.execute(delete(table).where(column.in_(chunk))).rowcount
+        return deleted
 
     def _present(self, column: Column[Any], wanted: Iterable[str]) -> set[str]:
         found: set[str] = set()
         for chunk in _chunks(set(wanted)):
             found |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
         return found
+
+
+def _hexadecimal(sums: Mapping[str, int]) -> str:
+    return json.dumps({name: f"{total:032x}" for name, total in sums.items()})
 
 
 def meta_value(key: str) -> Any:

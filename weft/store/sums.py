@@ -1,0 +1,57 @@
+"""A sum over all rows of a table, kept with every write: a byte of the catalog that changed by itself is noticed.
+
+SQLite checks how its pages hang together, not what stands in them, so a flipped bit in a watermark would be read as
+another watermark. The sum of a table is that of the digests of its rows, in any order: a row that comes or goes is one
+addition. Sums are compared when a catalog is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from weft.store.tables import (
+    TABLE_OF,
+    AggregateRow,
+    CatalogRow,
+    DeadLetterRow,
+    LayoutRow,
+    NodeRow,
+    QueryRow,
+    SegmentRow,
+    StreamRow,
+    TickRow,
+    values,
+)
+
+# All that an answer depends on; the log of ticks and the list of garbage are not.
+SUMMED: tuple[type[CatalogRow], ...] = (
+    StreamRow,
+    QueryRow,
+    AggregateRow,
+    NodeRow,
+    LayoutRow,
+    SegmentRow,
+    DeadLetterRow,
+    TickRow,
+)
+KIND_OF = {TABLE_OF[kind].name: kind for kind in SUMMED}
+MODULUS = 1 << 128
+
+
+def add(total: int, rows: Iterable[CatalogRow], sign: int = 1) -> int:
+    """The sum with these rows, or without them."""
+    return (total + sign * sum(map(_digest, rows))) % MODULUS
+
+
+def _digest(row: CatalogRow) -> int:
+    text = json.dumps([type(row).__name__, *values(row).values()], default=_plain)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
+
+
+def _plain(value: Any) -> str:
+    assert isinstance(value, datetime), value
+    return value.astimezone(UTC).isoformat()
