@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.errors import EngineError, StateError
-from weft.handle import ContinuousQuery
+from weft.handle import ContinuousQuery, complete_since
+from weft.plan.bound import bound_of
 from weft.plan.explain import explain_network
-from weft.plan.network import Network
+from weft.plan.network import Network, build_network
+from weft.plan.picture import FORMS, graphviz, mermaid
+from weft.plan.proposal import explain_proposal
 from weft.planning import Plan
 from weft.read.cache import RESULT_BYTES, Recent, TableCache
 from weft.read.duck import Duck
@@ -28,6 +31,7 @@ from weft.read.reader import Reader
 from weft.registry import DEFAULT_KEEP, Registry
 from weft.sources import Roots
 from weft.spark.dead import LETTERS
+from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.store.catalog import Catalog, sqlite_url
@@ -211,15 +215,35 @@ class Engine:
         finally:
             with self._lock:
                 if self._session is not None and self._owned:
-                    self._session.stop()
+                    # A Java that died has nothing to stop, and must not keep the rest open.
+                    with suppress(*JAVA_GONE):
+                        self._session.stop()
                     self._session = None
                 self.duck.close()
                 self._worker.close()
                 self.catalog.close()
 
-    def explain(self) -> str:
-        """The networks of all streams as text."""
-        return "\n".join(explain_network(self.network(name)) for name in sorted(self.registry.streams()))
+    def explain(self, sql: str | None = None, *, form: str = "text") -> str:
+        """The networks of all streams; of a query that is not registered, what it would share and what it would add.
+
+        `form` is 'text', or for the networks 'mermaid' or 'graphviz'.
+        """
+        if form not in FORMS:
+            raise EngineError("bad-form", f"there is no form {form!r}", hint=f"Use one of {', '.join(FORMS)}.")
+        if sql is not None:
+            return self._explain_proposal(sql)
+        draw = {"text": explain_network, "mermaid": mermaid, "graphviz": graphviz}[form]
+        return "\n".join(draw(self.network(name)) for name in sorted(self.registry.streams()))
+
+    def _explain_proposal(self, sql: str) -> str:
+        proposed = self.registry.preview(sql)
+        stream = self.registry.stream(proposed.row.stream)
+        others = {name: one.needs for name, one in self.registry.queries(stream.name, failed=False).items()}
+        before, after = (build_network(stream.name, queries) for queries in (others, {**others, "": proposed.needs}))
+        moment = complete_since(proposed, self.state_of(stream.name))
+        return explain_proposal(
+            proposed.needs, before, after, moment, bound_of(proposed.needs, proposed.keep, stream.delay)
+        )
 
     def metrics(self) -> dict[str, Any]:
         """The engine in numbers, by stream."""

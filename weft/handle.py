@@ -59,9 +59,8 @@ class ContinuousQuery:
 
         A query that is registered late has every window that starts then or later.
         """
-        registered, state = self._registered, self._engine.state_of(self._registered.row.stream)
-        moment = self._complete_from(registered, state, read_routes(registered.needs, state))
-        return None if moment == NEVER else _datetime(moment)
+        registered = self._registered
+        return complete_since(registered, self._engine.state_of(registered.row.stream))
 
     def result(self, end: Moment | None = None) -> pa.Table:
         """The newest closed window, or the closed one that ends at `end`; of a query without a window, the totals."""
@@ -179,15 +178,8 @@ class ContinuousQuery:
         if promised is not None:
             return tuple(Route(part.node, promised) for part in registered.needs.parts)
         routes = read_routes(registered.needs, state)
-        moment = self._complete_from(registered, state, routes)
+        moment = _complete_from(registered, state, routes)
         return tuple(Route(one.node, moment) for one in routes)
-
-    @staticmethod
-    def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:
-        promised = registered.row.complete_from
-        if promised is not None:
-            return promised
-        return max(state.dropped_until(registered.needs.window), *(one.complete_from for one in routes))
 
     def _windows(self, registered: Registered, state: StreamState, ends: list[int]) -> pa.Table:
         """The rows of those windows that are closed, kept and held in full."""
@@ -280,6 +272,19 @@ class ContinuousQuery:
             residue = duck_sql(registered.needs.residue, slots)
         total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} WHERE {residue}"
         return int(self._engine.duck.run(total, tables)["n"][0].as_py())
+
+
+def complete_since(registered: Registered, state: StreamState) -> datetime | None:
+    """From which moment on a query's windows are held in full, also of one that is only proposed; None for never."""
+    moment = _complete_from(registered, state, read_routes(registered.needs, state))
+    return None if moment == NEVER else _datetime(moment)
+
+
+def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:
+    promised = registered.row.complete_from
+    if promised is not None:
+        return promised
+    return max(state.dropped_until(registered.needs.window), *(one.complete_from for one in routes))
 
 
 def _moment(value: Moment) -> int:

@@ -174,6 +174,13 @@ class Registry:
                     self._remember(one)
             return [self._queries[name] for name in texts]
 
+    def preview(self, sql: str, keep: str = DEFAULT_KEEP) -> Registered:
+        """A query as it would be registered, without registering it."""
+        with self._lock:
+            self.refresh()
+            kept = _keep_text(_keep(keep))
+            return self._compile(QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False}))
+
     def drop(self, name: str) -> None:
         """Forget a query; what only it needed goes at the next tick."""
         with self._lock:

@@ -26,7 +26,11 @@ weft explain
 
 weft explain top_talkers --state state/
 
-weft explain --config weft.toml    (before anything has run)"""
+weft explain --config weft.toml    (before anything has run)
+
+weft explain --sql "SELECT port, count(*) FROM packets GROUP BY window(ts, '1 minute'), port"
+
+weft explain --form mermaid > network.mmd"""
 QUERIES_EXAMPLES = """[bold]Examples[/bold]
 
 weft queries
@@ -79,6 +83,8 @@ def explain(
     name: Annotated[str | None, typer.Argument(help="A query; without one, the whole network.",
                                                autocompletion=complete_query)] = None,
     config: Annotated[str | None, typer.Option("--config", "-c", help="Plan this configuration, not a state.")] = None,
+    sql: Annotated[str | None, typer.Option(help="A query not yet registered: what it would share and add.")] = None,
+    form: Annotated[str, typer.Option(help="text, or of the whole network mermaid or graphviz.")] = "text",
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -91,7 +97,9 @@ def explain(
         _explain(planned, "\n".join(map(explain_network, planned)), name, as_json)
         return
     with open_state(state) as engine:
-        if name is not None:
+        if sql is not None or form != "text":
+            print(engine.explain(sql, form=form))
+        elif name is not None:
             text = find_query(engine, name).explain()
             stream = engine.registry.query(name).row.stream
             _explain([engine.network(stream)], text, name, as_json)

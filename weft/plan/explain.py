@@ -17,7 +17,7 @@ MAX_READERS = 8
 
 def explain_network(network: Network) -> str:
     """The whole network of a stream, parents above what is derived from them."""
-    lines = [f"stream {network.stream}", f"  slices {_slices(network.slicing)}"]
+    lines = [f"stream {network.stream}", f"  slices {slices_text(network.slicing)}"]
     names = {one.name: str(one) for node in network.nodes for one in node.dimensions}
     lines += [
         f"  {names[name]}: {len(points)} cut{'s' if len(points) != 1 else ''}"
@@ -28,14 +28,12 @@ def explain_network(network: Network) -> str:
         lines += _tree(node, network, 1)
     if network.refusals:
         lines.append("  not shared")
-        labels = {node.id: _label(node) for node in network.nodes}
+        labels = {node.id: node_label(node) for node in network.nodes}
         lines += [f"    {labels[one.node]} from {labels[one.other]}: {one.reason}" for one in network.refusals]
     return "\n".join(lines)
 
 
-def explain_query(
-    name: str, needs: Needs, network: Network, complete_from: datetime | None, bound: Bound
-) -> str:
+def explain_query(name: str, needs: Needs, network: Network, complete_from: datetime | None, bound: Bound) -> str:
     """What one query reads and how its result is made."""
     lines = [f"query {name}", f"  window {needs.window or 'none: totals over all that has arrived'}"]
     named = {one.name: one for part in needs.parts for one in part.dimensions}
@@ -53,26 +51,29 @@ def explain_query(
             lines.append("    a node of its own from the next tick on")
             continue
         if node.parent is not None:
-            lines.append(f"    derived from {_label(network.by_id[node.parent])}")
+            lines.append(f"    derived from {node_label(network.by_id[node.parent])}")
         others = [reader for reader in node.readers if reader != name]
         lines.append(f"    shared with {_some(others)}" if others else "    read by no other query")
-    held = (
-        "nothing stored yet"
-        if complete_from is None
-        else (
-            "everything since the stream began"
-            if complete_from.year < 2
-            else f"every window that starts at {complete_from.isoformat()} or later"
-        )
-    )
-    lines += [f"  holds {held}", f"  state: {bound}"]
+    lines += [f"  holds {held_text(complete_from)}", f"  state: {bound}"]
     return "\n".join(lines)
+
+
+def held_text(complete_from: datetime | None) -> str:
+    """Which windows there are in full."""
+    if complete_from is None:
+        return "nothing stored yet"
+    if complete_from.year < 2:
+        return "everything since the stream began"
+    return f"every window that starts at {complete_from.isoformat()} or later"
 
 
 def _tree(node: Node, network: Network, depth: int) -> list[str]:
     indent = "  " * depth
-    source = "from rows" if node.parent is None else f"from {_label(network.by_id[node.parent])}"
-    lines = [f"{indent}{_label(node)} {source}", f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}"]
+    source = "from rows" if node.parent is None else f"from {node_label(network.by_id[node.parent])}"
+    lines = [
+        f"{indent}{node_label(node)} {source}",
+        f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}",
+    ]
     if node.windows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
     lines.append(f"{indent}  read by {_some(node.readers)}")
@@ -82,7 +83,8 @@ def _tree(node: Node, network: Network, depth: int) -> list[str]:
     return lines
 
 
-def _label(node: Node) -> str:
+def node_label(node: Node) -> str:
+    """A node by what it is grouped by."""
     kind = "totals" if node.running else "node"
     return f"{kind} {_dimensions([str(one) for one in sorted(node.dimensions, key=str)])}"
 
@@ -96,7 +98,8 @@ def _some(readers: tuple[str, ...] | list[str]) -> str:
     return ", ".join(readers[:MAX_READERS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _slices(slicing: Slicing | None) -> str:
+def slices_text(slicing: Slicing | None) -> str:
+    """How time is cut."""
     if slicing is None:
         return "none"
     if slicing.kind == "uniform":

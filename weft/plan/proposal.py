@@ -1,0 +1,46 @@
+"""What a query would cost beside those there are: what it shares, what it adds, before it is registered."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from weft.aggregates.statistics import ROWS
+from weft.plan.bound import Bound
+from weft.plan.explain import held_text, node_label, slices_text
+from weft.plan.needs import Needs
+from weft.plan.network import Network
+
+
+def explain_proposal(
+    needs: Needs, before: Network, after: Network, complete_from: datetime | None, bound: Bound
+) -> str:
+    """The difference that the query makes: `before` is the network without it, `after` the one with it."""
+    lines = ["if it were registered", f"  window {needs.window or 'none: totals over all that has arrived'}"]
+    for part in needs.parts:
+        now, then = before.by_id.get(part.node), after.by_id[part.node]
+        if now is not None:
+            lines.append(f"  reads {node_label(then)}, which is there for {len(now.readers)} other queries")
+            more = [str(one) for one in then.statistics if one not in now.statistics and one != ROWS]
+            if more:
+                lines.append(f"    adds {', '.join(sorted(more))}")
+        elif then.parent is not None:
+            lines.append(f"  reads {node_label(then)}, new, made from {node_label(after.by_id[then.parent])}")
+            lines.append("    no row of the stream is aggregated once more")
+        else:
+            lines.append(f"  reads {node_label(then)}, new, made from rows: one more grouping of every batch")
+            lines += [
+                f"    not from {node_label(after.by_id[one.other])}: {one.reason}"
+                for one in after.refusals
+                if one.node == part.node
+            ]
+    if before.slicing != after.slicing:
+        lines.append(f"  slices {slices_text(after.slicing)} instead of slices {slices_text(before.slicing)}")
+    cuts = _cuts(after) - _cuts(before)
+    if cuts:
+        lines.append(f"  {cuts} more cuts between the values that predicates compare with")
+    lines += [f"  would hold {held_text(complete_from)}", f"  state: {bound}"]
+    return "\n".join(lines)
+
+
+def _cuts(network: Network) -> int:
+    return sum(len(points) for _, points in network.cuts)
