@@ -46,6 +46,7 @@ def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) ->
                 return _call(node, [render(argument) for argument in node.arguments])
             case _:
                 raise TypeError(f"{type(node).__name__} is not a part of a row expression")
+
     return render(expression)
 
 
