@@ -217,7 +217,7 @@ class Life:
         letters = self.engine.dead_letters(STREAM).select(["tick", "reason"]).to_pylist()
         told = {
             "queries": queries,
-            "totals": {name: totals[name] for name in ("rows", "late", "dead")},
+            "totals": {name: totals.get(name) for name in ("rows", "late", "dead")},
             "letters": sorted(map(list, (one.values() for one in letters))),
         }
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 import weft
 from tests.crash.chain import check, explained, kill_group, moments, report_of, start, wait_for
 from tests.crash.life import SCRIPTS, Life, no_lease
+from tests.crash.worker import STREAM_FAILED
 
 # Whoever dies takes Spark along: a dead Python leaves a Java that ends by itself, a dead Java a Python that must.
 TARGETS = ("group", "java", "python")
@@ -59,6 +60,15 @@ def kill(process: subprocess.Popen[bytes], target: str) -> None:
         kill_group(process)
 
 
+def statuses(target: str, killed: bool, working: bool) -> tuple[int, ...]:
+    """With which status a process may end. A Python whose Java is gone has to end by itself, and read until then."""
+    if not killed:
+        return (0,)
+    if target != "java":
+        return (-signal.SIGKILL,)
+    return (STREAM_FAILED,) if working else (-signal.SIGKILL, 1, STREAM_FAILED)
+
+
 class Killer:
     """Starts one process after the other, kills so many of them, and notes how long each took to its first commit."""
 
@@ -78,11 +88,11 @@ class Killer:
         process = start(folder, *OPTIONS)
         self._started.append(process)
         target = TARGETS[self.left % len(TARGETS)]
+        working = self.left % 2 == 0
         killed = self.left > 0 and self._kill_later(folder, process, target)
         status = process.wait(300)
         self.recovered += [moment - begin for moment in moments(folder, "commit-after", process.pid)[:1]]
-        # A Python whose Java is gone has to say so and to end by itself.
-        assert status in ((-signal.SIGKILL, 1) if killed else (0,)), f"{target}, {status}: {explained(folder)}"
+        assert status in statuses(target, killed, working), f"{target}, {status}: {explained(folder)}"
         return status
 
     def _kill_later(self, folder: Path, process: subprocess.Popen[bytes], target: str) -> bool:
@@ -91,7 +101,8 @@ class Killer:
         else:
             # So that a slow machine, too, is killed at its work and not only on its way there.
             wait_for(lambda: moments(folder, "spark-before", process.pid) or process.poll() is not None, 300, "a job")
-            time.sleep(self._chance.uniform(0, LATEST_AT_WORK))
+            # The first job of a Java takes its time: this one has no Java left, and has to say so.
+            time.sleep(0.0 if target == "java" else self._chance.uniform(0, LATEST_AT_WORK))
         if process.poll() is not None:
             return False
         self.left -= 1

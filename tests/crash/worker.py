@@ -20,9 +20,11 @@ import weft
 from tests.crash.life import SCRIPTS, Life, no_lease
 from weft import failpoint
 
+STREAM_FAILED = 3
 
-def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | None = None) -> None:
-    """One process of a life; the report goes to FOLDER/report."""
+
+def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | None = None) -> int:
+    """One process of a life; the report goes to FOLDER/report. The status to end with."""
     passed: Counter[str] = Counter()
     notes = os.open(folder / "commits", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
@@ -34,9 +36,17 @@ def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | N
     failpoint.watch(note)
     with no_lease(), weft.Engine(folder / "state", spark_settings=settings) as engine:
         life = Life(folder, SCRIPTS[script], engine)
-        life.live(plain=plain)
+        try:
+            life.live(plain=plain)
+        except weft.EngineError as error:
+            if error.code != "stream-failed":
+                raise
+            # What is committed stays readable, also by a process that has no Spark any more.
+            life.report()
+            return STREAM_FAILED
         report = {**life.report(), "passed": dict(passed)}
     (folder / "report").write_text(json.dumps(report))
+    return 0
 
 
 def nursery(script: str) -> None:
@@ -48,11 +58,10 @@ def nursery(script: str) -> None:
             if trap != "-":
                 failpoint._TRAP = failpoint._Trap(trap)
             try:
-                live(Path(folder), script, plain=True)
+                os._exit(live(Path(folder), script, plain=True))
             except BaseException:
                 sys.excepthook(*sys.exc_info())
                 os._exit(1)
-            os._exit(0)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
@@ -68,7 +77,7 @@ def main() -> None:
         nursery(given.script)
     else:
         settings = dict(one.split("=", 1) for one in given.setting)
-        live(given.folder, given.script, plain=given.plain, settings=settings)
+        sys.exit(live(given.folder, given.script, plain=given.plain, settings=settings))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JError
+
+# What calls of Spark raise when its Java is no longer there.
+JAVA_GONE = (Py4JError, OSError)
 CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] [^\n]*")
 # What py4j puts before the words of the Java side.
 CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")

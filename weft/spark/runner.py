@@ -14,7 +14,7 @@ from weft.failpoint import failpoint
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
-from weft.spark.failure import reason_of
+from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.reading import configured, is_file_source, read_files
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ class Runner:
 
     @property
     def active(self) -> bool:
-        return self._query is not None and self._query.isActive
+        """Whether the query runs; one whose Java died does not, and what it committed can be read."""
+        try:
+            return self._query is not None and self._query.isActive
+        except JAVA_GONE:
+            return False
 
     def start(self, **trigger: Any) -> None:
         """Start from where the last tick ended."""
@@ -87,7 +91,7 @@ class Runner:
     def stop(self) -> None:
         """Stop between two ticks: a tick that is under way is finished first."""
         with self._lock:
-            if self._query is not None and self._query.isActive:
+            if self._query is not None and self.active:
                 self._stopping = True
                 # Only wait here, do not hold: Spark's stop waits for a tick that begins now, and that for the gate.
                 with self._gate:
@@ -97,8 +101,12 @@ class Runner:
 
     def check(self) -> None:
         """Raise what ended the query, if anything did; once, so that closing after a caught error is quiet."""
-        if self._query is not None and not self._query.isActive:
-            error = self._query.exception()
+        if self._query is not None and not self.active:
+            error: BaseException | None
+            try:
+                error = self._query.exception()
+            except JAVA_GONE as gone:
+                error = gone
             if error is not None and not self._reported and not isinstance(self._failure, _Stopped):
                 self._reported = True
                 raise self._reason(error) from error
