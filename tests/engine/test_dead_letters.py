@@ -135,15 +135,15 @@ PARQUET = [
     Case("other letters' case", "parquet", lambda path: pq.write_table(table().rename_columns(["TS", "K", "N"]), path),
          {}, GOOD, 6),
 ]
-ORC = [
-    Case("not orc", "orc", b"this is no orc file", {BAD_FILE: 1}),
-    Case("truncated", "orc", lambda path: _cut_orc(path), {BAD_FILE: 1}),
-]
-
-
-def _cut_orc(path: Path) -> None:
+def cut_orc(path: Path) -> None:
     orc.write_table(table(), str(path))
     path.write_bytes(path.read_bytes()[:40])
+
+
+ORC = [
+    Case("not orc", "orc", b"this is no orc file", {BAD_FILE: 1}),
+    Case("truncated", "orc", cut_orc, {BAD_FILE: 1}),
+]
 
 
 def good_file(source: str, path: Path) -> None:
