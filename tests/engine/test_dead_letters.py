@@ -135,6 +135,8 @@ PARQUET = [
     Case("other letters' case", "parquet", lambda path: pq.write_table(table().rename_columns(["TS", "K", "N"]), path),
          {}, GOOD, 6),
 ]
+
+
 def cut_orc(path: Path) -> None:
     orc.write_table(table(), str(path))
     path.write_bytes(path.read_bytes()[:40])
