@@ -50,8 +50,10 @@ def epochs(queries: Mapping[str, Registered]) -> Mapping[str, tuple[int, ...]]:
     return {node: tuple(sorted(batches)) for node, batches in found.items()}
 
 
-def make_plan(stream: str, version: int, queries: Mapping[str, Registered]) -> Plan:
+def make_plan(
+    stream: str, version: int, queries: Mapping[str, Registered], sizes: Mapping[str, int] | None = None
+) -> Plan:
     """Decide everything for these queries of a stream."""
-    network = build_network(stream, {name: one.needs for name, one in queries.items()})
+    network = build_network(stream, {name: one.needs for name, one in queries.items()}, sizes)
     families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
     return Plan(version, network, statements(network), queries, families, finished)

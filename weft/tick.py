@@ -94,7 +94,7 @@ class Ticker:
         """The plan for the queries that are registered now."""
         version = self._registry.version(self.stream.name)
         if self._plan is None or self._plan.version != version:
-            self._plan = make_plan(self.stream.name, version, self._queries())
+            self._plan = make_plan(self.stream.name, version, self._queries(), self._state.tick_rows())
         return self._plan
 
     def _queries(self) -> dict[str, Registered]:

@@ -1,7 +1,8 @@
 """The network of one stream: every node that its queries need, what each is computed from, and who reads it.
 
 Three steps, each a function of its own. `find` states which nodes could be computed from which, and why others could
-not; `decide` picks (the plain rule: share all that can be shared, from the node with the fewest dimensions);
+not; `decide` picks (share all that can be shared, from the node with the fewest rows as far as that was measured, with
+the fewest dimensions where not);
 `assemble` makes the network of the decision.
 """
 
@@ -86,11 +87,11 @@ class Wanted:
     readers: set[str] = field(default_factory=set)
 
 
-def build_network(stream: str, queries: Mapping[str, Needs]) -> Network:
-    """The network that serves these queries, by name."""
+def build_network(stream: str, queries: Mapping[str, Needs], sizes: Mapping[str, int] | None = None) -> Network:
+    """The network that serves these queries, by name; `sizes` are the rows that nodes had in a tick, where known."""
     wanted = collect(queries)
     candidates, refusals = find(wanted)
-    return assemble(stream, queries.values(), wanted, decide(wanted, candidates), refusals)
+    return assemble(stream, queries.values(), wanted, decide(wanted, candidates, sizes or {}), refusals)
 
 
 def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
@@ -139,13 +140,20 @@ def _refuse(mine: Wanted, theirs: Wanted) -> str:
     return ""
 
 
-def decide(wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """The parent of every node that has one: the candidate with the fewest dimensions, a running one first."""
-    return {
-        node: min(finer, key=lambda other: (len(wanted[other].dimensions), not wanted[other].running, other))
-        for node, finer in candidates.items()
-        if finer
-    }
+def decide(
+    wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int]
+) -> dict[str, str]:
+    """The parent of every node that has one: the smallest candidate.
+
+    Smallest is the one whose last tick had the fewest rows. Where nobody counted yet, it is the one with the fewest
+    dimensions, a running one first: it has one row a group, not one a slice.
+    """
+
+    def size(other: str) -> tuple[bool, int, int, bool, str]:
+        mine = wanted[other]
+        return other not in sizes, sizes.get(other, 0), len(mine.dimensions), not mine.running, other
+
+    return {node: min(finer, key=size) for node, finer in candidates.items() if finer}
 
 
 def assemble(
