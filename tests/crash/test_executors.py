@@ -18,7 +18,6 @@ from tests.crash.chain import check, explained, kill_group, moments, nursery, re
 OPTIONS = (
     *("--setting", "spark.master=local-cluster[2,1,600]"),
     *("--setting", "spark.executor.memory=600m"),
-    *("--setting", "spark.driver.memory=1g"),
 )
 
 
@@ -73,6 +72,7 @@ def live_with_losses(folder: Path, home: Path, script: str, losses: list[tuple[i
     return inside
 
 
+@pytest.mark.timeout(1800)
 def test_losing_one_executor_and_then_all_of_them_changes_nothing(home: Path, tmp_path: Path) -> None:
     inside = live_with_losses(tmp_path / "life", home, "short", [(0, 0.3, False), (2, 0.0, True)])
     assert inside[0], "the first batch was over before its executor was killed"

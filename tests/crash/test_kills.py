@@ -21,7 +21,6 @@ from tests.crash.worker import STREAM_FAILED
 # Whoever dies takes Spark along: a dead Python leaves a Java that ends by itself, a dead Java a Python that must.
 TARGETS = ("group", "java", "python")
 LATEST, LATEST_AT_WORK = 10.0, 3.0
-OPTIONS = ("--script", "large", "--setting", "spark.master=local[2]", "--setting", "spark.driver.memory=1g")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +84,7 @@ class Killer:
 
     def _process(self, folder: Path) -> int:
         begin = time.time()
-        process = start(folder, *OPTIONS)
+        process = start(folder, "--script", "large")
         self._started.append(process)
         target = TARGETS[self.left % len(TARGETS)]
         working = self.left % 2 == 0
@@ -115,7 +114,13 @@ class Killer:
             kill_group(process)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param(5, marks=pytest.mark.timeout(1800)),
+        pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
+    ],
+)
 def test_kills_at_random_times_change_nothing(kills: int, want: str, tmp_path: Path) -> None:
     seed = int(os.environ.get("WEFT_SEED") or time.time_ns() % 1_000_000)
     print(f"WEFT_SEED={seed}")

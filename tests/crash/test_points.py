@@ -95,6 +95,7 @@ def test_a_kill_at_any_passage_changes_nothing(
         killed_and_recovered(children, folder / str(passage), f"{point}:{passage}", undisturbed["hash"])
 
 
+@pytest.mark.timeout(1800)
 def test_kills_around_spark_change_nothing(undisturbed: Report, tmp_path: Path) -> None:
     """Ten kills in a row, each of the process that recovers from the one before; and the same answers as without Spark."""
     assert run_chain(run, tmp_path, CHAIN, undisturbed["hash"]) == 1

@@ -1,6 +1,6 @@
 """The program that is killed: lives what is left of a folder's life, and prints the answers as JSON.
 
-    python -m tests.crash.worker FOLDER [--script small|large] [--plain] [--master MASTER]
+    python -m tests.crash.worker FOLDER [--script short|small|large] [--plain] [--setting NAME=VALUE ...]
 
 It notes when each of its ticks is committed in FOLDER/commits. With `--nursery` it reads lines `FOLDER POINT:K` and
 lives each in a child of its own, which has everything imported already; it prints the status that the child ended with.
@@ -21,6 +21,14 @@ from tests.crash.life import SCRIPTS, Life, no_lease
 from weft import failpoint
 
 STREAM_FAILED = 3
+# A Java that lives for a few seconds: compiling well would take it longer than running badly.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": BRIEF,
+    "spark.executor.extraJavaOptions": BRIEF,
+}
 
 
 def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | None = None) -> int:
@@ -76,7 +84,7 @@ def main() -> None:
     if given.nursery:
         nursery(given.script)
     else:
-        settings = dict(one.split("=", 1) for one in given.setting)
+        settings = {**SETTINGS, **dict(one.split("=", 1) for one in given.setting)}
         sys.exit(live(given.folder, given.script, plain=given.plain, settings=settings))
 
 
