@@ -19,9 +19,10 @@ from tests.faults.scene import Scene, ticks
 from tests.simulation.world import MEASURES, Query, Window
 from weft.commit import MAX_DROPS, _drops
 from weft.plan import windows as plan
-from weft.store import letters, transactions
+from weft.store import letters, tend, transactions
 from weft.store.derive import NewRows
 from weft.store.state import StreamState
+from weft.store.tables import SegmentRow
 from weft.store.tend import LEASE
 
 TICKS = 500
@@ -157,3 +158,48 @@ def test_what_was_dropped_is_never_forgotten_only_told_less_apart() -> None:
     for number in range(1, count):
         unused = max(end for end in range(count) if number not in (end + 1, end + 2))
         assert state.dropped_until(kind(number)) >= unused
+
+
+def files_of(world: Scene, kind: str) -> list[SegmentRow]:
+    with world.engine.catalog.read() as reader:
+        return [row for row in reader.segments() if row.kind == kind]
+
+
+def test_finished_windows_go_with_their_query_although_the_node_stays(place: Path) -> None:
+    """One query keeps the node for ever; another's finished windows on it are kept as long as that one says."""
+    world = Scene(place, Random(1), delay=2)
+    world.register(
+        Query("for_ever", ("k",), ("n",), Window(4, 2), "forever", eager=False),
+        Query("for_a_while", ("k",), ("n",), Window(2, 2), "6 seconds", eager=True),
+    )
+    for tick in ticks(0, 20):
+        world.tick(tick)
+    state = world.engine.state_of("s")
+    assert state.watermark is not None
+    assert {row.time_to > state.watermark - 6_000_000 for row in files_of(world, "result")} == {True}
+    world._do("for_a_while")
+    del world.queries["for_a_while"]
+    world.tick(*ticks(20, 1))
+    assert files_of(world, "result") == []
+    world.check()
+    world.forget()
+
+
+def test_counts_of_late_rows_go_with_the_queries_that_ask_for_them(place: Path) -> None:
+    """Queries that follow each other on one node leave no counts of their own behind."""
+    world = Scene(place, Random(1), delay=2)
+    seen = []
+    with patch.object(tend, "MAX_LEDGERS", 2):
+        for turn in range(10):
+            world.register(Query(f"q{turn}", ("k",), ("n",), Window(2 + turn % 2, 1), "5 seconds", eager=False))
+            for name in [name for name in world.queries if name != f"q{turn}"]:
+                world.tick(*ticks(len(world.arrived), 1))
+                world._do(name)
+                del world.queries[name]
+            for tick in ticks(len(world.arrived), 4):
+                world.tick(tick)
+            seen.append(sum(row.rows for row in files_of(world, "late")))
+    assert min(seen) > 0
+    # One count for each of three keys, of one kind of window, since one registration; and a tick's that is not merged.
+    assert max(seen[1:]) <= 2 * 3
+    world.forget()
