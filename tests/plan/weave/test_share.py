@@ -81,8 +81,8 @@ def test_refining_finds_the_cheapest_plan_nearly_always() -> None:
 def test_refining_stops_when_its_effort_is_spent() -> None:
     some = random_windows(Random(4), 30, slides=(2, 12))
     plan = weave_share(some, rate=5)
-    little = weave_share(some, rate=5, refine=True, effort=100)
-    much = weave_share(some, rate=5, refine=True, effort=5_000)
+    little = weave_share(some, rate=5, refine=True, effort=300)
+    much = weave_share(some, rate=5, refine=True, effort=50_000)
     assert much.cost < plan.cost and much.cost <= little.cost <= plan.cost
 
 

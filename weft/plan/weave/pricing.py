@@ -147,8 +147,9 @@ class Pricing:
         for one in chosen:
             own = self._bitmap(one)
             bits |= own
-            listed += own.bit_count()
-            summed += self._own_rate(one)
+            if self.sampled:
+                listed += own.bit_count()
+                summed += self._own_rate(one)
         return Bundle(chosen, self._counted(bits, listed, summed), overlap, bits, listed, summed, self.universe)
 
     def current(self, bundle: Bundle) -> Bundle:

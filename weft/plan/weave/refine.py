@@ -6,28 +6,29 @@ Greedy merging never takes a step back. Here every change that makes the plan ch
     move    a strand goes to another tree, or gets one of its own
     swap    two strands of different trees change places
     split   a tree becomes two; small trees are tried in every way, large ones by growing a second tree out of them
+    two     a move that does not help by itself, and another move or a split that makes up for it
 
 The second start is one tree of everything, which is taken apart instead of put together; the cheaper end wins. Cost:
-`effort` prices at most, so a plan for thousands of windows is improved as far as that goes.
+`effort` strands in trees that are priced, so a plan for thousands of windows is improved as far as that goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from weft.plan.weave.pricing import Bundle, Pricing, total_cost
 
 # Trees up to this size are split in every way: 2 ** (n - 1) of them.
 MOST_SPLIT_ALL_WAYS = 9
-EFFORT = 60_000
+EFFORT = 400_000
 
 Strands = frozenset[int]
 Change = tuple[tuple[Strands, ...], tuple[Strands, ...]]
 
 
 class Refiner:
-    """Remembers the price of every tree it has looked at; `effort` is how many more it may look at."""
+    """Remembers the price of every tree it has looked at; `effort` is how many strands it may look at in others."""
 
     def __init__(self, pricing: Pricing, effort: int = EFFORT) -> None:
         self._pricing = pricing
@@ -47,7 +48,7 @@ class Refiner:
         helped = True
         while helped and self.effort > 0:
             helped = False
-            for neighbours in (merges, moves, swaps, self._splits):
+            for neighbours in (merges, moves, swaps, self._splits, self._two_steps):
                 while self.effort > 0 and self._take_best(trees, neighbours(trees)):
                     helped = True
         return [self._pricing.bundle(strands) for strands in sorted(trees, key=min)]
@@ -75,7 +76,7 @@ class Refiner:
     def _cost(self, strands: Strands) -> int:
         cost = self._costs.get(strands)
         if cost is None:
-            self.effort -= 1
+            self.effort -= len(strands)
             cost = self._costs[strands] = self._pricing.cost(self._pricing.bundle(strands))
         return cost
 
@@ -86,6 +87,21 @@ class Refiner:
             elif len(tree) > MOST_SPLIT_ALL_WAYS:
                 for seed in sorted(tree):
                     yield self._grown_out(tree, seed)
+
+    def _two_steps(self, trees: Iterable[Strands]) -> Iterator[Change]:
+        """Moves, each followed by a change of the trees that it touched; the first may cost a pass over the rows."""
+        before = set(trees)
+        for first in moves(before):
+            if self.effort <= 0:
+                return
+            if self._saved(first) <= -self._pricing.row_cost:
+                continue
+            old, new = first
+            between = before.difference(old).union(new)
+            for second in chain(moves(between), self._splits(new)):
+                if not set(new).isdisjoint(second[0]):
+                    after = between.difference(second[0]).union(second[1])
+                    yield tuple(before - after), tuple(after - before)
 
     def _grown_out(self, tree: Strands, seed: int) -> Change:
         """Start a second tree with one strand, and let those follow that make both together cheaper."""

@@ -34,8 +34,8 @@ def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
 ) -> WeavePlan:
     """Merge the two trees that save most until no merge saves; never dearer than sharing nothing or everything.
 
-    `refine` goes on with moves, swaps and splits, and with a second start from one tree, looking at `effort` more
-    trees at most. The other switches change what the search costs (`operations` counts it) and not what it finds:
+    `refine` goes on with moves, swaps and splits, and with a second start from one tree, as far as
+    `effort` goes. The other switches change what the search costs (`operations` counts it) and not what it finds:
     `cost_lookup`, `edge_bitmap` and `probing_order` are those of Section 8, `merge_twins` treats windows with the same
     edges as one from the start, since they are the pairs that save most.
 
