@@ -107,5 +107,6 @@ def test_kills_at_every_point_with_spark_change_nothing(turn: int, undisturbed: 
     """All points in random order, each at another passage in every turn."""
     chance = Random(f"points {turn}")
     points = chance.sample(POINTS, len(POINTS))
-    traps = [f"{point}:{1 + turn % max(1, undisturbed['passed'].get(point, turn + 1))}" for point in points]
+    passages = {point: 1 if point in ONCE else undisturbed["passed"].get(point, turn + 1) for point in points}
+    traps = [f"{point}:{1 + turn % passages[point]}" for point in points]
     print(f"turn {turn}: {' '.join(traps)}: {run_chain(run, tmp_path, traps, undisturbed['hash'])} lives")
