@@ -39,6 +39,7 @@ def test_weft_run_holds_every_stream_of_the_state_to_the_roots(
         evil = json.dumps({**json.loads(text), "source": "text", "path": str(tmp_path / "secret")})
         connection.execute("INSERT INTO streams VALUES ('evil', ?, ?)", [evil, made])
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'revision'")
+        connection.execute("DELETE FROM meta WHERE key = 'sums'")  # whoever edits by hand can do that too
     connection.close()
     said = refuse("run", tmp_path / "weft.toml", "--available-now", "--plain", code="source-outside-roots")
     assert "'evil'" in said and "canary-of" not in said
