@@ -7,6 +7,7 @@ Spark does with a batch that was not finished. The expected answers come from th
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
@@ -194,18 +195,21 @@ class World:
                 self._do(step)
                 return
             except Crash:
-                self._armed = False
-                self.forget()
+                pass
             finally:
                 self._armed = False
                 failpoint.watch(None)
+            self.forget()
 
     def forget(self) -> None:
         """The engine is gone, with all that it knew; only the operating system's handles are given back."""
         engine, self._engine = self._engine, None
+        # What the operating system does for a dead process: its locks go, its transaction was never committed. A cursor
+        # that a frame of the crash still holds would keep its connection, and so its locks, alive: frames go first.
+        gc.collect()
         for handle in self._handles:
-            # What the operating system does for a dead process: its locks go, its transaction was never committed.
             with suppress(sqlite3.ProgrammingError):
+                handle.rollback()
                 handle.close()
         self._handles.clear()
         if engine is not None:
