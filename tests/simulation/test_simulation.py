@@ -22,8 +22,6 @@ from weft.sql.ddl import parse_duration
 from weft.store.tend import LEASE
 
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))
-# A tmpfs where there is one: thousands of folders are made and removed.
-MEMORY = Path("/dev/shm")
 
 
 def answers(world: World, query: Query) -> dict[tuple[Any, ...], tuple[Any, ...]]:
