@@ -41,8 +41,9 @@ from weft.errors import EngineError, StateError
 from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
+from weft.store.snapshot import Clock, Reader, meta_value
 from weft.store.tables import FORMAT
-from weft.store.transactions import TICKS_KEPT, Clock, Reader, Writer, meta_value
+from weft.store.transactions import TICKS_KEPT, Writer
 
 __all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "sqlite_url"]
 

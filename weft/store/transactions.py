@@ -1,4 +1,4 @@
-"""What can be said to the catalog inside one transaction: Reader asks, Writer changes as well.
+"""What can be changed in the catalog inside one transaction.
 
 Keeps: rows go in and come out as the frozen classes of weft/store/tables.py, lists whole and in the order of their
 keys; what counts as a change of streams, queries or aggregates grows the revision, once a transaction.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, select, update
 
 from weft.errors import EngineError, StateError
 from weft.store import tables
+from weft.store.snapshot import SUMS, Clock, Reader, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import (
     TABLE_OF,
@@ -37,104 +37,7 @@ from weft.store.tables import (
 )
 
 TICKS_KEPT = 1000
-SUMS = "sums"
-"""The key under which the sums of all tables are kept."""
-Clock = Callable[[], datetime]
-Row = TypeVar("Row", bound=CatalogRow)
 FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
-
-_CHUNK = 1000  # both databases bound the number of parameters of one statement
-
-
-class Reader:
-    """One moment of the catalog. Rows come in the order of their primary key; lists are whole, never lazy."""
-
-    def __init__(self, connection: Connection, clock: Clock) -> None:
-        self._connection = connection
-        self._clock = clock
-
-    def damaged_table(self) -> str | None:
-        """A table that does not hold what was written into it; None where there is none, or no sum to compare with."""
-        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
-        sums = {} if stored is None else json.loads(stored)
-        return next((name for name, total in sums.items() if f"{self._sum(name):032x}" != total), None)
-
-    def _sum(self, table: str) -> int:
-        return add(0, self._select(KIND_OF[table]))
-
-    def revision(self) -> int:
-        """Changes whenever a stream, a query or an aggregate did."""
-        return int(self._connection.scalars(meta_value("revision")).one())
-
-    def streams(self) -> tuple[StreamRow, ...]:
-        return self._select(StreamRow)
-
-    def stream(self, name: str) -> StreamRow | None:
-        return _only(self._select(StreamRow, tables.streams.c.name == name))
-
-    def queries(self, *, stream: str | None = None) -> tuple[QueryRow, ...]:
-        """All queries, or those of one stream."""
-        return self._select(QueryRow, *_equals(tables.queries.c.stream, stream))
-
-    def query(self, name: str) -> QueryRow | None:
-        return _only(self._select(QueryRow, tables.queries.c.name == name))
-
-    def aggregates(self) -> tuple[AggregateRow, ...]:
-        return self._select(AggregateRow)
-
-    def nodes(self, stream: str | None = None) -> tuple[NodeRow, ...]:
-        """All nodes, or those of one stream."""
-        return self._select(NodeRow, *_equals(tables.nodes.c.stream, stream))
-
-    def layouts(self) -> tuple[LayoutRow, ...]:
-        return self._select(LayoutRow)
-
-    def segments(self, *, stream: str | None = None, nodes: Collection[str] | None = None) -> tuple[SegmentRow, ...]:
-        """All segments, or those of one stream, or of these nodes (or both); oldest first."""
-        conditions: list[ColumnElement[bool]] = []
-        if stream is not None:
-            of_stream = select(tables.nodes.c.id).where(tables.nodes.c.stream == stream)
-            conditions.append(tables.segments.c.node.in_(of_stream))
-        if nodes is None:
-            return self._select(SegmentRow, *conditions)
-        found: list[SegmentRow] = []
-        for chunk in _chunks(set(nodes)):
-            found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
-        return tuple(sorted(found, key=lambda row: row.id or 0))
-
-    def dead_letters(self, stream: str | None = None) -> tuple[DeadLetterRow, ...]:
-        """All files of dead letters, or those of one stream; oldest first."""
-        return self._select(DeadLetterRow, *_equals(tables.dead_letters.c.stream, stream))
-
-    def tick(self, stream: str) -> TickRow | None:
-        """The newest committed tick of the stream."""
-        return _only(self._select(TickRow, tables.ticks.c.stream == stream))
-
-    def ticks(self) -> tuple[TickRow, ...]:
-        return self._select(TickRow)
-
-    def logged_tick(self, stream: str, batch_id: int) -> TickLogRow | None:
-        """One of the last 1000 ticks of the stream's current checkpoint."""
-        log = tables.tick_log.c
-        return _only(self._select(TickLogRow, log.stream == stream, log.batch_id == batch_id))
-
-    def tick_log(self, stream: str) -> tuple[TickLogRow, ...]:
-        """The last 1000 ticks of the stream's current checkpoint, oldest first."""
-        return self._select(TickLogRow, tables.tick_log.c.stream == stream)
-
-    def garbage(self, *, older_than: timedelta = timedelta(0)) -> tuple[str, ...]:
-        """Paths that have been unreferenced for at least that long, the oldest first."""
-        since, path = tables.garbage.c.since, tables.garbage.c.path
-        found = select(path).where(since <= self._clock() - older_than).order_by(since, path)
-        return tuple(self._connection.scalars(found))
-
-    def _select(self, kind: type[Row], *conditions: ColumnElement[bool]) -> tuple[Row, ...]:
-        table = TABLE_OF[kind]
-        found = self._connection.execute(select(table).where(*conditions)).mappings()
-        rows = [kind(**row) for row in found]
-        # Sorted here and not by the database, because PostgreSQL sorts text by the locale it was made with.
-        keys = [column.name for column in table.primary_key]
-        return tuple(sorted(rows, key=lambda row: tuple(getattr(row, key) for key in keys)))
 
 
 class Writer(Reader):
@@ -303,7 +206,7 @@ class Writer(Reader):
         now = self._clock()
         given = [replace(row, created_at=row.created_at or now) for row in rows]
         stored: dict[str, DeadLetterRow] = {}
-        for chunk in _chunks({row.path for row in given}):
+        for chunk in chunks({row.path for row in given}):
             found = self._select(DeadLetterRow, tables.dead_letters.c.path.in_(chunk))
             stored |= {row.path: row for row in found}
         new = [row for row in given if not _same_file(row, stored.get(row.path))]
@@ -369,7 +272,7 @@ class Writer(Reader):
     def _remove_files(self, table: Table, ids: Iterable[int]) -> tuple[str, ...]:
         wanted = set(ids)
         found: list[str] = []
-        for chunk in _chunks(wanted):
+        for chunk in chunks(wanted):
             found += self._connection.scalars(select(table.c.path).where(table.c.id.in_(chunk)))
         if len(found) != len(wanted):
             what = table.name.replace("_", " ")
@@ -407,7 +310,7 @@ class Writer(Reader):
         """One statement for each set of columns that change together."""
         assert isinstance(key.table, Table)
         kind = KIND_OF[key.table.name]
-        for chunk in _chunks(set(changes)):
+        for chunk in chunks(set(changes)):
             before = self._select(kind, key.in_(chunk))
             self._note(before, -1)
             self._note([replace(row, **changes[getattr(row, key.name)]) for row in before])
@@ -423,7 +326,7 @@ class Writer(Reader):
         table = column.table
         assert isinstance(table, Table)
         deleted = 0
-        for chunk in _chunks(set(wanted)):
+        for chunk in chunks(set(wanted)):
             if table.name in KIND_OF:
                 self._note(self._select(KIND_OF[table.name], column.in_(chunk)), -1)
             deleted += self._connection.execute(delete(table).where(column.in_(chunk))).rowcount
@@ -431,25 +334,13 @@ class Writer(Reader):
 
     def _present(self, column: Column[Any], wanted: Iterable[str]) -> set[str]:
         found: set[str] = set()
-        for chunk in _chunks(set(wanted)):
+        for chunk in chunks(set(wanted)):
             found |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
         return found
 
 
 def _hexadecimal(sums: Mapping[str, int]) -> str:
     return json.dumps({name: f"{total:032x}" for name, total in sums.items()})
-
-
-def meta_value(key: str) -> Any:
-    return select(tables.meta.c.value).where(tables.meta.c.key == key)
-
-
-def _equals(column: Column[Any], value: str | None) -> tuple[ColumnElement[bool], ...]:
-    return () if value is None else (column == value,)
-
-
-def _only(rows: tuple[Row, ...]) -> Row | None:
-    return rows[0] if rows else None
 
 
 def _same_file(row: DeadLetterRow, stored: DeadLetterRow | None) -> bool:
@@ -459,9 +350,3 @@ def _same_file(row: DeadLetterRow, stored: DeadLetterRow | None) -> bool:
 def _repeated(names: Sequence[str]) -> set[str]:
     seen: set[str] = set()
     return {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
-
-
-def _chunks(wanted: Collection[Any]) -> Iterator[list[Any]]:
-    ordered = sorted(wanted)
-    for start in range(0, len(ordered), _CHUNK):
-        yield ordered[start : start + _CHUNK]

@@ -1,0 +1,145 @@
+"""What can be asked of the catalog inside one transaction: one moment of it, whole.
+
+Keeps: rows come as the frozen classes of weft/store/tables.py, lists whole and in the order of their keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, ColumnElement, Connection, select
+
+from weft.store import tables
+from weft.store.sums import KIND_OF, add
+from weft.store.tables import (
+    TABLE_OF,
+    AggregateRow,
+    CatalogRow,
+    DeadLetterRow,
+    LayoutRow,
+    NodeRow,
+    QueryRow,
+    SegmentRow,
+    StreamRow,
+    TickLogRow,
+    TickRow,
+)
+
+SUMS = "sums"
+"""The key under which the sums of all tables are kept."""
+Clock = Callable[[], datetime]
+Row = TypeVar("Row", bound=CatalogRow)
+
+_CHUNK = 1000  # both databases bound the number of parameters of one statement
+
+
+class Reader:
+    """One moment of the catalog. Rows come in the order of their primary key; lists are whole, never lazy."""
+
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def damaged_table(self) -> str | None:
+        """A table that does not hold what was written into it; None where there is none, or no sum to compare with."""
+        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
+        sums = {} if stored is None else json.loads(stored)
+        return next((name for name, total in sums.items() if f"{self._sum(name):032x}" != total), None)
+
+    def _sum(self, table: str) -> int:
+        return add(0, self._select(KIND_OF[table]))
+
+    def revision(self) -> int:
+        """Changes whenever a stream, a query or an aggregate did."""
+        return int(self._connection.scalars(meta_value("revision")).one())
+
+    def streams(self) -> tuple[StreamRow, ...]:
+        return self._select(StreamRow)
+
+    def stream(self, name: str) -> StreamRow | None:
+        return _only(self._select(StreamRow, tables.streams.c.name == name))
+
+    def queries(self, *, stream: str | None = None) -> tuple[QueryRow, ...]:
+        """All queries, or those of one stream."""
+        return self._select(QueryRow, *_equals(tables.queries.c.stream, stream))
+
+    def query(self, name: str) -> QueryRow | None:
+        return _only(self._select(QueryRow, tables.queries.c.name == name))
+
+    def aggregates(self) -> tuple[AggregateRow, ...]:
+        return self._select(AggregateRow)
+
+    def nodes(self, stream: str | None = None) -> tuple[NodeRow, ...]:
+        """All nodes, or those of one stream."""
+        return self._select(NodeRow, *_equals(tables.nodes.c.stream, stream))
+
+    def layouts(self) -> tuple[LayoutRow, ...]:
+        return self._select(LayoutRow)
+
+    def segments(self, *, stream: str | None = None, nodes: Collection[str] | None = None) -> tuple[SegmentRow, ...]:
+        """All segments, or those of one stream, or of these nodes (or both); oldest first."""
+        conditions: list[ColumnElement[bool]] = []
+        if stream is not None:
+            of_stream = select(tables.nodes.c.id).where(tables.nodes.c.stream == stream)
+            conditions.append(tables.segments.c.node.in_(of_stream))
+        if nodes is None:
+            return self._select(SegmentRow, *conditions)
+        found: list[SegmentRow] = []
+        for chunk in chunks(set(nodes)):
+            found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
+        return tuple(sorted(found, key=lambda row: row.id or 0))
+
+    def dead_letters(self, stream: str | None = None) -> tuple[DeadLetterRow, ...]:
+        """All files of dead letters, or those of one stream; oldest first."""
+        return self._select(DeadLetterRow, *_equals(tables.dead_letters.c.stream, stream))
+
+    def tick(self, stream: str) -> TickRow | None:
+        """The newest committed tick of the stream."""
+        return _only(self._select(TickRow, tables.ticks.c.stream == stream))
+
+    def ticks(self) -> tuple[TickRow, ...]:
+        return self._select(TickRow)
+
+    def logged_tick(self, stream: str, batch_id: int) -> TickLogRow | None:
+        """One of the last 1000 ticks of the stream's current checkpoint."""
+        log = tables.tick_log.c
+        return _only(self._select(TickLogRow, log.stream == stream, log.batch_id == batch_id))
+
+    def tick_log(self, stream: str) -> tuple[TickLogRow, ...]:
+        """The last 1000 ticks of the stream's current checkpoint, oldest first."""
+        return self._select(TickLogRow, tables.tick_log.c.stream == stream)
+
+    def garbage(self, *, older_than: timedelta = timedelta(0)) -> tuple[str, ...]:
+        """Paths that have been unreferenced for at least that long, the oldest first."""
+        since, path = tables.garbage.c.since, tables.garbage.c.path
+        found = select(path).where(since <= self._clock() - older_than).order_by(since, path)
+        return tuple(self._connection.scalars(found))
+
+    def _select(self, kind: type[Row], *conditions: ColumnElement[bool]) -> tuple[Row, ...]:
+        table = TABLE_OF[kind]
+        found = self._connection.execute(select(table).where(*conditions)).mappings()
+        rows = [kind(**row) for row in found]
+        # Sorted here and not by the database, because PostgreSQL sorts text by the locale it was made with.
+        keys = [column.name for column in table.primary_key]
+        return tuple(sorted(rows, key=lambda row: tuple(getattr(row, key) for key in keys)))
+
+
+def meta_value(key: str) -> Any:
+    return select(tables.meta.c.value).where(tables.meta.c.key == key)
+
+
+def _equals(column: Column[Any], value: str | None) -> tuple[ColumnElement[bool], ...]:
+    return () if value is None else (column == value,)
+
+
+def _only(rows: tuple[Row, ...]) -> Row | None:
+    return rows[0] if rows else None
+
+
+def chunks(wanted: Collection[Any]) -> Iterator[list[Any]]:
+    ordered = sorted(wanted)
+    for start in range(0, len(ordered), _CHUNK):
+        yield ordered[start : start + _CHUNK]
