@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from weft.errors import EngineError, StateError
 from weft.store.catalog import TICKS_KEPT, Catalog, Writer
@@ -174,17 +174,17 @@ def test_queries_are_changed_column_by_column(catalog: Catalog) -> None:
     assert (c.status, c.from_batch) == ("registered", 1)
 
 
-def test_ten_thousand_queries_go_in_and_out_quickly(catalog: Catalog) -> None:
+def test_ten_thousand_queries_go_in_and_out_in_a_few_statements(catalog: Catalog) -> None:
+    """Many at a time: a statement for each of them would be ten thousand ways to the database and back."""
+    statements: list[str] = []
+    event.listen(catalog._engine, "before_cursor_execute", lambda _c, _k, statement, *_: statements.append(statement))
     definition = {"select": ["saddr", "sum(length)"], "window": [600, 120], "where": ["proto = 6"] * 5}
     rows = [query(f"q{i:05}", sql="SELECT saddr, sum(length) " * 5, definition=definition) for i in range(10_000)]
-    start = time.perf_counter()
     with catalog.write() as tx:
         tx.put_queries(rows)
-    assert time.perf_counter() - start < 2
-    start = time.perf_counter()
     with catalog.write() as tx:
         tx.update_queries({row.name: {"status": "running", "from_batch": 1} for row in rows})
-    assert time.perf_counter() - start < 2
+    assert len(statements) < 100
     with catalog.read() as tx:
         found = tx.queries()
     assert len(found) == 10_000
