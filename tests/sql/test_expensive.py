@@ -80,10 +80,10 @@ EXPENSIVE = {
 def test_an_expensive_text_is_refused_at_once(name: str) -> None:
     took = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(SqlError) as refused:
             compile_query(EXPENSIVE[name], STREAMS, FakeAggregates())
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
         assert len(str(refused.value)) < 1000
     assert statistics.median(took) < PATIENCE
 

@@ -23,10 +23,10 @@ PATIENCE = 3.0
 
 def refusal(sql: str) -> SqlError:
     """The refusal of a text, which must come, and soon."""
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SqlError) as found:
         compile_query(sql, STREAMS, FakeAggregates())
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", found.value.code)
     assert "Traceback" not in str(found.value) and len(str(found.value)) < 1000
     return found.value

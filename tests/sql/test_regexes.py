@@ -84,12 +84,12 @@ def test_a_usual_pattern_is_allowed(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_a_famous_slow_pattern_is_refused_at_once(pattern: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SqlError) as refused:
         check_regex(pattern)
     assert refused.value.code == "bad-pattern"
     assert refused.value.hint
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
 
 
 @pytest.mark.parametrize("pattern", ["(?P<n>a)", "(?<n>a)", "(?>a)", "(?#a)", "(?P=n)", "(a)(?(1)b|c)", "(?i:a)", "(?x)a b", "(?a)a"])
@@ -109,9 +109,9 @@ worst, slowest = 0.0, ""
 for pattern in json.loads(sys.stdin.read()):
     compiled = re.compile(pattern)
     for text in ("a" * 120, "ab" * 60, "a" * 60 + "b" * 60, "b" * 119 + "!"):
-        start = time.perf_counter()
+        start = time.process_time()
         compiled.search(text)
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         if took > worst:
             worst, slowest = took, pattern
 print(json.dumps([worst, slowest]))
@@ -175,7 +175,7 @@ def test_like_with_many_wildcards_is_quick() -> None:
     pattern = "%" + "a%" * 15
     check_like(pattern)
     compiled = re.compile((like_regex(pattern) or "").replace("\\z", "\\Z"))
-    start = time.perf_counter()
+    start = time.process_time()
     assert not compiled.search("a" * 14 + "b" * 20_000)
     assert not compiled.search("ab" * 7 + "b" * 20_000)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
