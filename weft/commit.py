@@ -107,7 +107,7 @@ def publish(
     catalog: Catalog,
 ) -> Published:
     """Make the tick visible, whole; queries that wait for their first tick take effect with it."""
-    row = _tick_row(harvest, network, state, delay)
+    row = _tick_row(harvest, state, delay)
     layouts = {product.layout.id: product.layout for _, product in written.products}
     failpoint("commit-before")
     with catalog.write() as writer:
@@ -136,7 +136,7 @@ def publish(
                 }
             )
         revision = writer.revision()
-        writer.delete_nodes([node for node in state.synopses if node not in network.by_id])
+        writer.delete_nodes([node for node in state.synopses if node not in network.kept])
         # The revision says which queries, and so which plan, the tick's files were made for.
         writer.put_tick(row, detail={**harvest.counts, "revision": revision})
         failpoint("commit-end")
@@ -147,15 +147,15 @@ def publish(
 def with_files(
     network: Network, state: StreamState, changed: Sequence[NodeRow], stored: Iterable[SegmentRow]
 ) -> dict[str, Synopsis]:
-    """The synopses of all nodes of the network, with the new files and the new descriptions."""
+    """The synopses of all nodes that have files, with the new files and the new descriptions."""
     rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
-    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.by_id}
+    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.kept}
     for segment in stored:
         files[segment.node].append(segment)
-    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.by_id}
+    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.kept if name in rows}
 
 
-def _tick_row(harvest: Harvest, network: Network, state: StreamState, delay: int) -> TickRow:
+def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
     found, new = harvest.found, harvest.new
     moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
     newest = max(moments, default=None)
@@ -170,14 +170,14 @@ def _tick_row(harvest: Harvest, network: Network, state: StreamState, delay: int
         totals={
             **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
             "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
-            "drops": [[sorted(windows), end] for windows, end in _drops(state, network, new)],
+            "drops": [[sorted(windows), end] for windows, end in _drops(state, new)],
         },
     )
 
 
 def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
     """The files of a tick: new rows of every node that has any, and the counts of late ones."""
-    for node in network.nodes:
+    for node in network.stored.values():
         rows, layout = new.rows[node.id], node.layout(network)
         if rows.num_rows:
             first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
@@ -187,15 +187,15 @@ def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[s
             yield node.id, Product(new.ledgers[node.id], layout, 0, "late", batch_id, batch_id, batch_id, batch_id + 1)
 
 
-def _drops(state: StreamState, network: Network, new: NewRows) -> list[tuple[frozenset[str], int]]:
+def _drops(state: StreamState, new: NewRows) -> list[tuple[frozenset[str], int]]:
     """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
     # Where no node reaches back that far, nobody can be misled any more.
     sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
     oldest = min(sliced, default=state.max_event_time or EARLIEST)
     drops = {kinds: end for kinds, end in state.drops if end > oldest}
-    if new.dropped:
-        kinds = frozenset(map(str, network.windows))
-        drops[kinds] = max(new.dropped_until, drops.get(kinds, new.dropped_until))
+    for one in new.drops:
+        if one.rows:
+            drops[one.windows] = max(one.until, drops.get(one.windows, one.until))
     ordered = sorted(drops.items(), key=lambda item: item[1])
     while len(ordered) > MAX_DROPS:
         # Never forgotten: the two oldest become one that says of no kind that it could have used less.

@@ -44,6 +44,8 @@ POINTS = (
     "tick-end",
     "register-inside",
     "register-after",
+    "place-inside",
+    "place-after",
     "drop-inside",
     "drop-after",
     "fail-inside",

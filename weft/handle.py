@@ -12,14 +12,13 @@ from weft.aggregates.statistics import ROWS
 from weft.errors import EngineError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
+from weft.plan.needs import Needs
 from weft.plan.route import Route
 from weft.plan.windows import MICROSECOND, micros
 from weft.read.merge import quoted
-from weft.read.reader import NEVER, read_routes, result_schema
-from weft.read.render import duck_sql
+from weft.read.reader import NEVER, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
 from weft.registry import FAILED
-from weft.sql.expressions import Slot, walk
 from weft.store.state import StreamState
 
 if TYPE_CHECKING:
@@ -70,9 +69,11 @@ class ContinuousQuery:
         if window is None:
             if end is not None:
                 raise EngineError("no-window", f"query {self.name!r} has no window", hint="Call result() without end.")
-            return self._engine.reader.running(
-                registered.needs, registered.view, state, self._routes(registered, state)
-            )
+            routes = self._routes(registered, state)
+            if registered.pasts:
+                view, moment = registered.filtered_view, routes[0].complete_from
+                return self._engine.reader.moved_totals(registered.steps, view, state, moment)
+            return self._engine.reader.running(registered.needs, registered.view, state, routes)
         if end is None:
             if state.watermark is None:
                 return result_schema(registered.needs).empty_table()
@@ -99,8 +100,7 @@ class ContinuousQuery:
             )
         if state.watermark is None:
             return result_schema(registered.needs).empty_table()
-        routes = self._routes(registered, state)
-        first = self._first_row(state, routes)
+        first = self._first_row(state, registered)
         after = max(first, *([_moment(since)] if since is not None else [first]))
         last = state.watermark if until is None else min(state.watermark, _moment(until))
         return self._windows(registered, state, list(window.ends(after=after, until=last)))
@@ -114,8 +114,11 @@ class ContinuousQuery:
         if registered.needs.window is not None:
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
         state = self._engine.state_of(registered.row.stream)
-        routes = self._routes(registered, state)
-        return self._engine.reader.running(registered.needs, registered.changes_view, state, routes, since=since)
+        routes, reader = self._routes(registered, state), self._engine.reader
+        if registered.pasts:
+            view, moment = registered.filtered_changes_view, routes[0].complete_from
+            return reader.moved_totals(registered.steps, view, state, moment, since=since)
+        return reader.running(registered.needs, registered.changes_view, state, routes, since=since)
 
     def to_pandas(self) -> PandasFrame:
         """result() as a pandas DataFrame."""
@@ -193,10 +196,16 @@ class ContinuousQuery:
             if oldest < end <= watermark and end - micros(window.range) >= max(one.complete_from for one in routes)
         ]
         reader = self._engine.reader
+        # Windows from before a move are read from where their rows were, and where they are now.
+        spanning = [end for end in held if end - micros(window.range) < registered.settled_from]
         if len(held) != 1:
-            return reader.windows(registered.needs, registered.view, state, routes, held)
+            settled = [end for end in held if end not in set(spanning)]
+            moved = reader.moved(registered.steps, registered.filtered_view, state, spanning)
+            return pa.concat_tables([moved, reader.windows(registered.needs, registered.view, state, routes, settled)])
 
         def read() -> pa.Table:
+            if spanning:
+                return reader.moved(registered.steps, registered.filtered_view, state, spanning)
             stored = self._finished(registered, state, held[0]) if registered.eager else None
             if stored is not None:
                 return stored
@@ -220,13 +229,12 @@ class ContinuousQuery:
         view = registered.filtered_view if places[0].filtered else registered.view
         return self._engine.reader.finished(registered.needs, view, files, [one.request for one in places], end)
 
-    @staticmethod
-    def _first_row(state: StreamState, routes: tuple[Route, ...]) -> int:
+    def _first_row(self, state: StreamState, registered: Registered) -> int:
         """A moment before every stored row of the query, and not long before."""
-        starts = [
-            file.time_from for one in routes if one.node in state.synopses for file in state.synopses[one.node].data
-        ]
-        return min(starts, default=state.watermark or 0) if starts else (state.watermark or 0)
+        before = (part.node for past in registered.pasts for part in past.needs.parts)
+        nodes = {*(one.node for one in self._routes(registered, state)), *before}
+        starts = [file.time_from for node in nodes & state.synopses.keys() for file in state.synopses[node].data]
+        return min(starts, default=state.watermark or 0)
 
     def _progress(self, registered: Registered, state: StreamState) -> dict[str, Any]:
         """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
@@ -237,41 +245,47 @@ class ContinuousQuery:
         oldest = max(one.complete_from for one in routes) + micros(window.range) - 1
         if registered.keep is not None:
             oldest = max(oldest, watermark - micros(registered.keep))
-        first = max(oldest, self._first_row(state, routes))
+        first = max(oldest, self._first_row(state, registered))
         newest = window.newest_closed_end(watermark)
         count = max(0, (newest - window.newest_closed_end(first)) // micros(window.slide))
         return {"windows": count, "last_result": _datetime(newest) if count else None}
 
     def _counted_rows(self, registered: Registered, state: StreamState) -> int:
         """How many rows of the stream are in what is kept for this query, each once."""
-        synopsis = state.synopses.get(registered.needs.parts[0].node)
-        if synopsis is None or registered.row.status == FAILED or not synopsis.data:
+        if registered.row.status == FAILED:
             return 0
-        names = [*synopsis.dimensions, ROWS.name]
-        schema = self._engine.cache.get(synopsis.data[0]).schema
-        source = slice_rows(self._engine.cache, synopsis, names, schema, -NEVER, NEVER)
-        return self._sum_rows(registered, f"({source.sql})", source.tables)
+        total = 0
+        for step in registered.steps:
+            synopsis = state.synopses.get(step.needs.parts[0].node)
+            if synopsis is not None:
+                synopsis = state.within(synopsis, step.since, step.until)
+            if synopsis is not None and synopsis.data:
+                names = [*synopsis.dimensions, ROWS.name]
+                schema = self._engine.cache.get(synopsis.data[0]).schema
+                source = slice_rows(self._engine.cache, synopsis, names, schema, -NEVER, NEVER)
+                total += self._sum_rows(step.needs, f"({source.sql})", source.tables)
+        return total
 
     def _late_rows(self, registered: Registered, state: StreamState) -> int:
         """How many rows came after every window of this query that they belong to was closed."""
-        needs, part = registered.needs, registered.needs.parts[0]
-        if needs.window is None or part.node not in state.synopses or registered.row.from_batch is None:
+        window, first = registered.needs.window, registered.row.from_batch
+        if window is None or first is None:
             return 0
-        files = [file for file in state.synopses[part.node].files if file.kind == "late"]
-        if not files:
-            return 0
-        late = {"weft_late": pa.concat_tables([self._engine.cache.get(file) for file in files])}
-        mine = f"batch >= {registered.row.from_batch} AND \"window\" = '{needs.window}'"
-        return self._sum_rows(registered, f"(SELECT * FROM weft_late WHERE {mine})", late)
+        total = 0
+        for step in registered.steps:
+            synopsis = state.synopses.get(step.needs.parts[0].node)
+            files = [file for file in synopsis.files if file.kind == "late"] if synopsis is not None else []
+            if files:
+                late = {"weft_late": pa.concat_tables([self._engine.cache.get(file) for file in files])}
+                mine = f"batch >= {max(first, step.since)} AND \"window\" = '{window}'"
+                mine += f" AND batch < {step.until}" if step.until is not None else ""
+                total += self._sum_rows(step.needs, f"(SELECT * FROM weft_late WHERE {mine})", late)
+        return total
 
-    def _sum_rows(self, registered: Registered, source: str, tables: Mapping[str, pa.Table]) -> int:
+    def _sum_rows(self, needs: Needs, source: str, tables: Mapping[str, pa.Table]) -> int:
         """The rows behind partial rows of the query's node that its predicate lets through."""
-        residue = "true"
-        if registered.needs.residue is not None:
-            slots = {node.name: quoted(node.name) for node in walk(registered.needs.residue) if isinstance(node, Slot)}
-            residue = duck_sql(registered.needs.residue, slots)
-        total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} WHERE {residue}"
-        return int(self._engine.duck.run(total, tables)["n"][0].as_py())
+        total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
+        return int(self._engine.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())
 
 
 def complete_since(registered: Registered, state: StreamState) -> datetime | None:

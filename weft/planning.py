@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from weft.plan.finish import Family, Finished, plan_finishing
-from weft.plan.network import Network, build_network
+from weft.plan.network import Decision, Network, build_network
 from weft.plan.windows import micros
 from weft.registry import Registered
 from weft.spark.level0 import Statement, statements
@@ -34,8 +34,9 @@ class Plan:
             reach[what] = None if before is None or upto is None else max(before, upto)
 
         for name, one in self.queries.items():
-            for part in one.needs.parts:
-                read(part.node, one.reach)
+            for needs in (one.needs, *(past.needs for past in one.pasts)):
+                for part in needs.parts:
+                    read(part.node, one.reach)
             for place in self.finished.get(name, ()):
                 read(place.family, None if one.keep is None else micros(one.keep))
         return reach
@@ -45,15 +46,18 @@ def epochs(queries: Mapping[str, Registered]) -> Mapping[str, tuple[int, ...]]:
     """The batches at which the readers of each node came."""
     found: dict[str, set[int]] = {}
     for one in queries.values():
-        for part in one.needs.parts:
-            found.setdefault(part.node, set()).add(one.row.from_batch or 0)
+        for needs in (one.needs, *(past.needs for past in one.pasts)):
+            for part in needs.parts:
+                moves = (past.until for past in one.pasts)
+                found.setdefault(part.node, set()).update((one.row.from_batch or 0, *moves))
     return {node: tuple(sorted(batches)) for node, batches in found.items()}
 
 
 def make_plan(
-    stream: str, version: int, queries: Mapping[str, Registered], sizes: Mapping[str, int] | None = None
+    stream: str, version: int, queries: Mapping[str, Registered], decision: Decision | None = None
 ) -> Plan:
     """Decide everything for these queries of a stream."""
-    network = build_network(stream, {name: one.needs for name, one in queries.items()}, sizes)
+    pasts = {name: one.pasts for name, one in queries.items() if one.pasts}
+    network = build_network(stream, {name: one.needs for name, one in queries.items()}, decision, pasts)
     families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
     return Plan(version, network, statements(network), queries, families, finished)

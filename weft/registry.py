@@ -18,13 +18,16 @@ from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
 from weft.plan.needs import Needs, analyse
+from weft.plan.network import Past
+from weft.plan.placement import AT_HOME, Moved, Placement
 from weft.plan.windows import duration_text, micros
+from weft.read.reader import Step
 from weft.read.view import View, build_view
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.sql.query import Query
 from weft.store.catalog import Catalog
-from weft.store.tables import AggregateRow, QueryRow, StreamRow
+from weft.store.tables import EARLIEST, AggregateRow, QueryRow, StreamRow
 from weft.streams import Stream
 
 DEFAULT_KEEP = "7 days"
@@ -40,10 +43,18 @@ class Registered:
     needs: Needs
     keep: timedelta | None
     eager: bool = False
+    placement: Placement = AT_HOME
+    # What it needed before it moved, oldest first, with the moment from which on no row of it is there.
+    pasts: tuple[Past, ...] = ()
 
     @property
     def name(self) -> str:
         return self.row.name
+
+    @property
+    def settled_from(self) -> int:
+        """Windows that start then or later are read from one place, whatever moves there were."""
+        return max((past.moment for past in self.pasts), default=EARLIEST)
 
     @cached_property
     def view(self) -> View:
@@ -57,6 +68,20 @@ class Registered:
     @cached_property
     def changes_view(self) -> View:
         return build_view(self.needs, changes=True)
+
+    @cached_property
+    def filtered_changes_view(self) -> View:
+        return build_view(replace(self.needs, residue=None), changes=True)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The times of its life, oldest first: where its rows were kept, and where they are now."""
+        needs = [*(past.needs for past in self.pasts), self.needs]
+        moves = [0, *(past.until for past in self.pasts), None]
+        return tuple(
+            Step(one, build_view(one), since or 0, until)
+            for one, since, until in zip(needs, moves[:-1], moves[1:], strict=True)
+        )
 
     @property
     def reach(self) -> int | None:
@@ -96,6 +121,8 @@ class Registry:
                 known = self._queries.get(name)
                 if known is None or known.row.sql != row.sql:
                     self._remember(self._compile(row))
+                elif known.row.definition != row.definition:
+                    self._remember(self._place(replace(known, row=row)))
                 elif known.row.status != row.status:
                     self._remember(replace(known, row=row))
                 elif known.row != row:
@@ -222,6 +249,45 @@ class Registry:
                 failpoint("fail-inside")
             self.refresh()
 
+    def place(self, placements: Mapping[str, Placement], batch: int, moment: int) -> None:
+        """Move queries: from this batch on their rows are kept elsewhere; what is there already stays readable.
+
+        `moment` is one that no row of earlier batches has reached. Needs: no earlier batch is still to be committed.
+        """
+        with self._lock:
+            changes = {}
+            for name, placement in placements.items():
+                one = self._queries.get(name)
+                if one is None or one.placement == placement:
+                    continue
+                pasts = list(one.row.definition.get("pasts", ()))
+                if one.row.from_batch is not None:
+                    pasts.append(Moved(one.placement, batch, moment).definition())
+                definition = {key: one.row.definition[key] for key in ("keep", "eager")}
+                changes[name] = {**definition, **placement.definition(), **({"pasts": pasts} if pasts else {})}
+            if not changes:
+                return
+            self._redefine(changes)
+            failpoint("place-after")
+
+    def forget_pasts(self, batches: Mapping[str, int]) -> None:
+        """Let go of what queries read before they moved, up to a batch: nothing of it is left."""
+        with self._lock:
+            changes = {}
+            for name, batch in batches.items():
+                definition = self._queries[name].row.definition
+                pasts = [one for one in definition.get("pasts", ()) if one["until"] > batch]
+                rest = {key: value for key, value in definition.items() if key != "pasts"}
+                changes[name] = {**rest, **({"pasts": pasts} if pasts else {})}
+            if changes:
+                self._redefine(changes)
+
+    def _redefine(self, definitions: Mapping[str, dict[str, Any]]) -> None:
+        with self._catalog.write() as catalog:
+            catalog.update_queries({name: {"definition": definition} for name, definition in definitions.items()})
+            failpoint("place-inside")
+        self.refresh()
+
     def version(self, stream: str) -> int:
         """A number that changes whenever the stream's set of queries does."""
         with self._lock:
@@ -266,15 +332,27 @@ class Registry:
     def _compile(self, row: QueryRow) -> Registered:
         schemas = {name: stream.schema for name, stream in self._streams.items()}
         query = compile_query(row.sql, schemas, self._aggregates)
-        needs = analyse(query, self._aggregates)
         keep = row.definition["keep"]
-        return Registered(
-            replace(row, stream=query.stream),
-            query,
-            needs,
-            None if keep == "forever" else parse_duration(keep),
-            row.definition["eager"],
+        return self._place(
+            Registered(
+                replace(row, stream=query.stream),
+                query,
+                analyse(query, self._aggregates),
+                None if keep == "forever" else parse_duration(keep),
+                row.definition["eager"],
+            )
         )
+
+    def _place(self, one: Registered) -> Registered:
+        """The query with what it needs where its definition says that it is, and was."""
+        definition = one.row.definition
+        placement = Placement.from_definition(definition)
+        pasts = []
+        for kept in definition.get("pasts", ()):
+            moved = Moved.from_definition(kept)
+            pasts.append(Past(analyse(one.query, self._aggregates, moved.placement), moved.until, moved.moment))
+        needs = analyse(one.query, self._aggregates, placement)
+        return Registered(one.row, one.query, needs, one.keep, one.eager, placement, tuple(pasts))
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
         aggregates = AggregateCatalog()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weft.commit import Harvest, publish, with_files, write, write_products
 from weft.errors import StateError
 from weft.failpoint import failpoint, failpoint_soon
+from weft.plan.placement import Placement
 from weft.planning import Plan, epochs, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -34,6 +35,7 @@ from weft.store.files import Files
 from weft.store.finish import finish
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState, load_state
+from weft.store.tables import EARLIEST
 from weft.store.tend import tend
 
 if TYPE_CHECKING:
@@ -94,8 +96,28 @@ class Ticker:
         """The plan for the queries that are registered now."""
         version = self._registry.version(self.stream.name)
         if self._plan is None or self._plan.version != version:
-            self._plan = make_plan(self.stream.name, version, self._queries(), self._state.tick_rows())
+            self._plan = make_plan(self.stream.name, version, self._queries())
         return self._plan
+
+    def place(self, placements: Mapping[str, Placement]) -> None:
+        """Move queries: the next tick keeps their rows elsewhere, and what is stored stays where it is."""
+        with self._lock:
+            self._place(placements)
+
+    def _place(self, placements: Mapping[str, Placement]) -> None:
+        newest = self._state.max_event_time
+        self._registry.place(placements, self._state.batch_id + 1, EARLIEST if newest is None else newest + 1)
+
+    def _forget_pasts(self) -> None:
+        """Let go of what moved queries read before, once the last file of it is gone."""
+        gone = {}
+        for name, one in self._queries().items():
+            for step in one.steps[:-1] if one.pasts else ():
+                nodes = [self._state.synopses.get(part.node) for part in step.needs.parts]
+                if any(node and self._state.within(node, step.since, step.until).data for node in nodes):
+                    break
+                gone[name] = step.until
+        self._registry.forget_pasts({name: until for name, until in gone.items() if until is not None})
 
     def _queries(self) -> dict[str, Registered]:
         """The stream's queries that have not failed, as they are registered now."""
@@ -121,6 +143,7 @@ class Ticker:
         watch, before, watermark = Stopwatch(), batch.jobs(), self._state.watermark
         with watch.stage("plan"):
             self._registry.refresh()
+            self._forget_pasts()
         plan, found, new, letters = self._compute_for_all(batch, watch)
         with watch.stage("commit"):
             self._commit(plan, Harvest(batch.mark, found, new, letters))

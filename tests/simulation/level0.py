@@ -47,8 +47,7 @@ def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: in
     """What Spark would give for a base node that is grouped by columns."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        assert network.slicing is not None or node.running
-        start = batch_id if node.running or network.slicing is None else network.slicing.floor(row["ts"])
+        start = batch_id if node.slicing is None else node.slicing.floor(row["ts"])
         groups.setdefault((start, *(row[column_of(one.expression)] for one in node.dimensions)), []).append(row)
     lines = []
     for (start, *keys), group in groups.items():

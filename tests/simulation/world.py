@@ -24,6 +24,7 @@ import weft
 import weft.engine
 from tests.simulation.level0 import PlainBatch, Row
 from weft import failpoint
+from weft.plan.placement import Placement
 from weft.read.duck import Duck
 from weft.spark.checkpoint import BatchMark
 from weft.store.files import LocalFiles
@@ -96,7 +97,14 @@ class Tick:
         return [dict(row) for row in self.rows]
 
 
-Step = Tick | Query | str  # a tick, a registration, or the name of a query to drop
+@dataclass(frozen=True)
+class Move:
+    """Queries, by name, and the trees that the next tick keeps their rows in."""
+
+    trees: tuple[tuple[str, str], ...]
+
+
+Step = Tick | Query | Move | str  # a tick, a registration, a move, or the name of a query to drop
 
 
 def random_query(random: Random, name: str) -> Query:
@@ -121,6 +129,9 @@ def random_steps(random: Random, ticks: int) -> list[Step]:
             alive.append(query.name)
         if len(alive) > 2 and random.random() < 0.4:
             steps.append(alive.pop(random.randrange(len(alive))))
+        if random.random() < 0.4:
+            moved = random.sample(alive, random.randint(1, len(alive)))
+            steps.append(Move(tuple((name, random.choice(["", "", "a", "b"])) for name in moved)))
         clock += random.choice([0, 1, 3, 8, 20])
         rows = []
         for _ in range(random.randint(0, 6)):
@@ -221,6 +232,8 @@ class World:
         elif isinstance(step, str):
             if step in {one.name for one in self.engine.queries()}:
                 self.engine.query(step).drop()
+        elif isinstance(step, Move):
+            self.engine._ticker("s").place({name: Placement(tree) for name, tree in step.trees})
         else:
             self._tick(step)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from weft.sql.expressions import Expression, identity, text
 from weft.sql.types import INTEGRAL_BITS, DataType
@@ -22,7 +23,7 @@ class Dimension:
     expression: Expression
     cells: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         return identity("c" if self.cells else "d", text(self.expression), str(self.type))
 

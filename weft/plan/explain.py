@@ -17,7 +17,8 @@ MAX_READERS = 8
 
 def explain_network(network: Network) -> str:
     """The whole network of a stream, parents above what is derived from them."""
-    lines = [f"stream {network.stream}", f"  slices {slices_text(network.slicing)}"]
+    lines = [f"stream {network.stream}"]
+    lines += [f"  slices {slices_text(slicing)}" for slicing, _ in network.trees.values()] or ["  slices none"]
     names = {one.name: str(one) for node in network.nodes for one in node.dimensions}
     lines += [
         f"  {names[name]}: {len(points)} cut{'s' if len(points) != 1 else ''}"

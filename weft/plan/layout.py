@@ -24,6 +24,8 @@ class Layout:
     statistics: frozenset[str]
     cuts: tuple[tuple[str, frozenset[str]], ...]
     slicing: Slicing | None
+    # Since which batch rows are here for queries that moved: files from before and after are never merged.
+    epoch: int = 0
 
     @cached_property
     def id(self) -> str:
@@ -47,6 +49,7 @@ class Layout:
             "statistics": sorted(self.statistics),
             "cuts": {name: sorted(points) for name, points in self.cuts},
             "slicing": slicing and [slicing.progressions, slicing.period, slicing.offset, slicing.table],
+            **({"epoch": self.epoch} if self.epoch else {}),
         }
 
     @classmethod
@@ -56,7 +59,7 @@ class Layout:
             progressions, period, offset, table = slicing
             slicing = Slicing(tuple((step, residue) for step, residue in progressions), period, offset, tuple(table))
         cuts = tuple(sorted((name, frozenset(points)) for name, points in kept["cuts"].items()))
-        return cls(frozenset(kept["statistics"]), cuts, slicing)
+        return cls(frozenset(kept["statistics"]), cuts, slicing, kept.get("epoch", 0))
 
 
 @dataclass(frozen=True)

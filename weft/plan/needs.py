@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from weft.aggregates.catalog import AggregateCatalog, Holistic, Plain
 from weft.aggregates.statistics import ROWS, Statistic
 from weft.plan.dimensions import Cut, Dimension, by_name
+from weft.plan.placement import AT_HOME, Placement
 from weft.plan.shards import shard
 from weft.plan.windows import Window
 from weft.sql.expressions import (
@@ -66,25 +67,29 @@ class Needs:
     having: Expression | None
     order: tuple[OrderItem, ...]
     limit: int | None
+    tree: str = ""
 
 
-def node_id(stream: str, dimensions: frozenset[Dimension], *, running: bool) -> str:
-    """The name of the node with this dimension set; a running node and one with slices are two."""
-    return identity("running" if running else "node", stream, *sorted(dimension.name for dimension in dimensions))
+def node_id(stream: str, dimensions: frozenset[Dimension], *, running: bool, tree: str = "") -> str:
+    """The name of the node with this dimension set in a tree; a running node and one with slices are two."""
+    kind = "running" if running else "node"
+    return identity(kind, stream, *sorted(dimension.name for dimension in dimensions), *([tree] if tree else []))
 
 
-def analyse(query: Query, catalog: AggregateCatalog) -> Needs:
-    """Take a canonical query apart."""
+def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_HOME) -> Needs:
+    """Take a canonical query apart, as far as its placement says."""
     groups = tuple(Dimension(_guarded(expression, query.where)) for expression in query.groups)
     originals = _carried(query)
     carried = tuple(Dimension(_guarded(expression, query.where)) for expression in originals)
-    sharding = shard(query.where, groups)
+    sharding = shard(query.where, groups, whole=placement.truths)
     base = frozenset(groups) | frozenset(carried) | sharding.dimensions
     aggregates = sorted(
         {node for expression in _final(query) for node in walk(expression) if isinstance(node, Aggregate)}, key=text
     )
     made = {aggregate: catalog.decompose(_guarded_aggregate(aggregate, query.where)) for aggregate in aggregates}
-    parts = _parts(query, base, list(made.values()))
+    # Totals have no slices, so they belong to no tree.
+    tree = placement.tree if query.window is not None else ""
+    parts = _parts(query, base, list(made.values()), tree)
     values = {part.value: index for index, part in enumerate(parts)}
     keys = zip((*query.groups, *originals), (*groups, *carried), strict=True)
     slots: dict[Expression, Slot] = {expression: Slot(one.name, one.type) for expression, one in keys}
@@ -111,10 +116,11 @@ def analyse(query: Query, catalog: AggregateCatalog) -> Needs:
         having=read(query.having) if query.having is not None else None,
         order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in query.order),
         limit=query.limit,
+        tree=tree,
     )
 
 
-def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic]) -> tuple[Part, ...]:
+def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
     """One part for the plain aggregates (or for none at all), one for each column whose values are counted."""
     running = query.window is None
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
@@ -122,10 +128,10 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
-        parts.append(Part(node_id(query.stream, base, running=running), base, kept))
+        parts.append(Part(node_id(query.stream, base, running=running, tree=tree), base, kept))
     for value in counted:
         wide = base | {value}
-        parts.append(Part(node_id(query.stream, wide, running=running), wide, (ROWS,), value))
+        parts.append(Part(node_id(query.stream, wide, running=running, tree=tree), wide, (ROWS,), value))
     return tuple(parts)
 
 

@@ -1,15 +1,14 @@
 """The network of one stream: every node that its queries need, what each is computed from, and who reads it.
 
-Three steps, each a function of its own. `find` states which nodes could be computed from which, and why others could
-not; `decide` picks (share all that can be shared, from the node with the fewest rows as far as that was measured, with
-the fewest dimensions where not);
-`assemble` makes the network of the decision.
+Three steps, each a function of its own. `collect` states what queries ask for; a `Decision` (see weft/plan/search.py)
+says what is computed from what, and which nodes that nobody asked for are worth making; `assemble` makes the network
+of the decision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
@@ -22,7 +21,7 @@ from weft.plan.windows import Window
 
 @dataclass(frozen=True)
 class Node:
-    """A shared partial aggregate."""
+    """A shared partial aggregate. One without readers is not stored: it is only there to make others of."""
 
     id: str
     running: bool
@@ -32,6 +31,10 @@ class Node:
     counts_values: bool
     readers: tuple[str, ...]
     parent: str | None = None
+    tree: str = ""
+    slicing: Slicing | None = None
+    # Since which batch queries that moved read it; 0 where none did.
+    epoch: int = 0
 
     def layout(self, network: Network) -> Layout:
         """What the rows that it writes now can answer."""
@@ -39,7 +42,7 @@ class Node:
         mine = tuple(
             sorted((one.name, frozenset(map(repr, cuts[one.name]))) for one in self.dimensions if one.name in cuts)
         )
-        return Layout(frozenset(one.name for one in self.statistics), mine, None if self.running else network.slicing)
+        return Layout(frozenset(one.name for one in self.statistics), mine, self.slicing, self.epoch)
 
 
 @dataclass(frozen=True)
@@ -53,22 +56,43 @@ class NotShared:
 
 @dataclass(frozen=True)
 class Network:
-    """All nodes of a stream, parents first."""
+    """All nodes of a stream, parents first. Retired ones are computed no more, and kept while somebody reads them."""
 
     stream: str
-    slicing: Slicing | None
     cuts: tuple[tuple[str, tuple[Cut, ...]], ...]
     nodes: tuple[Node, ...]
     refusals: tuple[NotShared, ...] = ()
+    retired: tuple[Node, ...] = ()
 
     @cached_property
     def by_id(self) -> Mapping[str, Node]:
         return {node.id: node for node in self.nodes}
 
-    @property
+    @cached_property
     def base(self) -> tuple[Node, ...]:
         """The nodes that are computed from the stream's rows."""
         return tuple(node for node in self.nodes if node.parent is None)
+
+    @cached_property
+    def stored(self) -> Mapping[str, Node]:
+        """The nodes whose new rows are kept."""
+        return {node.id: node for node in self.nodes if node.readers}
+
+    @cached_property
+    def kept(self) -> Mapping[str, Node]:
+        """The nodes that have files, or may have: stored ones and retired ones."""
+        return {**self.stored, **{node.id: node for node in self.retired}}
+
+    @cached_property
+    def trees(self) -> Mapping[str, tuple[Slicing, tuple[Window, ...]]]:
+        """Each tree's slicing and windows."""
+        windows: dict[str, set[Window]] = {}
+        slicings: dict[str, Slicing] = {}
+        for node in self.nodes:
+            if node.slicing is not None:
+                windows.setdefault(node.tree, set()).update(node.windows)
+                slicings[node.tree] = node.slicing
+        return {tree: (slicings[tree], tuple(sorted(windows[tree], key=str))) for tree in sorted(windows)}
 
     @property
     def windows(self) -> tuple[Window, ...]:
@@ -81,17 +105,41 @@ class Wanted:
 
     running: bool
     dimensions: frozenset[Dimension]
+    tree: str = ""
     counts_values: bool = True
     statistics: set[Statistic] = field(default_factory=lambda: {ROWS})
     windows: set[Window] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
 
 
-def build_network(stream: str, queries: Mapping[str, Needs], sizes: Mapping[str, int] | None = None) -> Network:
-    """The network that serves these queries, by name; `sizes` are the rows that nodes had in a tick, where known."""
+@dataclass(frozen=True)
+class Decision:
+    """What is computed from what, and the nodes that nobody asked for, by id."""
+
+    parents: Mapping[str, str]
+    unions: Mapping[str, Wanted] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a query needed before it moved: until which batch, and from which moment on no row of it is there."""
+
+    needs: Needs
+    until: int
+    moment: int
+
+
+def build_network(
+    stream: str,
+    queries: Mapping[str, Needs],
+    decision: Decision | None = None,
+    pasts: Mapping[str, Sequence[Past]] | None = None,
+) -> Network:
+    """The network that serves these queries, by name; without a decision, one that shares all that can be shared."""
     wanted = collect(queries)
     candidates, refusals = find(wanted)
-    return assemble(stream, queries.values(), wanted, decide(wanted, candidates, sizes or {}), refusals)
+    network = assemble(stream, queries.values(), wanted, decision or share_everything(wanted, candidates), refusals)
+    return with_pasts(network, queries, pasts) if pasts else network
 
 
 def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
@@ -101,7 +149,7 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
         for part in needs.parts:
             entry = wanted.get(part.node)
             if entry is None:
-                entry = wanted[part.node] = Wanted(needs.window is None, part.dimensions)
+                entry = wanted[part.node] = Wanted(needs.window is None, part.dimensions, needs.tree)
             entry.counts_values &= part.value is not None
             entry.statistics.update(part.statistics)
             entry.readers.add(name)
@@ -119,7 +167,7 @@ def find(wanted: Mapping[str, Wanted]) -> tuple[dict[str, tuple[str, ...]], tupl
         for other, theirs in wanted.items():
             if other == node or not mine.dimensions <= theirs.dimensions:
                 continue
-            reason = _refuse(mine, theirs)
+            reason = refuse(mine, theirs)
             if reason:
                 refusals.append(NotShared(node, other, reason))
             else:
@@ -128,10 +176,12 @@ def find(wanted: Mapping[str, Wanted]) -> tuple[dict[str, tuple[str, ...]], tupl
     return candidates, tuple(sorted(refusals, key=lambda one: (one.node, one.other)))
 
 
-def _refuse(mine: Wanted, theirs: Wanted) -> str:
+def refuse(mine: Wanted, theirs: Wanted) -> str:
     """Why a node with all of my dimensions still cannot feed me; empty when it can."""
     if theirs.running and not mine.running:
         return "running-totals-have-no-slices"
+    if theirs.tree != mine.tree and not mine.running:
+        return "other-slices"
     # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
     if theirs.counts_values and not mine.counts_values:
         return "value-counts-are-too-wide"
@@ -140,57 +190,118 @@ def _refuse(mine: Wanted, theirs: Wanted) -> str:
     return ""
 
 
-def decide(
-    wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int]
-) -> dict[str, str]:
-    """The parent of every node that has one: the smallest candidate.
+def share_everything(wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]]) -> Decision:
+    """Every node that can be is made of another: of the one with the fewest dimensions.
 
-    Smallest is the one whose last tick had the fewest rows. Where nobody counted yet, it is the one with the fewest
-    dimensions, a running one first: it has one row a group, not one a slice.
+    Of a running one first: it has one row a group, not one a slice.
     """
 
-    def size(other: str) -> tuple[bool, int, int, bool, str]:
-        mine = wanted[other]
-        return other not in sizes, sizes.get(other, 0), len(mine.dimensions), not mine.running, other
+    def size(other: str) -> tuple[int, bool, str]:
+        return len(wanted[other].dimensions), not wanted[other].running, other
 
-    return {node: min(finer, key=size) for node, finer in candidates.items() if finer}
+    return Decision({node: min(finer, key=size) for node, finer in candidates.items() if finer})
 
 
 def assemble(
     stream: str,
     queries: Iterable[Needs],
     wanted: Mapping[str, Wanted],
-    parents: Mapping[str, str],
-    refusals: tuple[NotShared, ...],
+    decision: Decision,
+    refusals: tuple[NotShared, ...] = (),
 ) -> Network:
     """The network of a decision: parents first, and every parent with the statistics of its children."""
-    ordered = sorted(wanted, key=lambda node: (_depth(node, parents), node))
-    statistics = {node: set(wanted[node].statistics) for node in ordered}
+    everything = {**wanted, **decision.unions}
+    parents = decision.parents
+    ordered = sorted(everything, key=lambda node: (_depth(node, parents), node))
+    statistics = {node: set(everything[node].statistics) for node in ordered}
     for node in reversed(ordered):
         statistics[node] |= {needed for one in statistics[node] for needed in one.needs}
         if node in parents:
             statistics[parents[node]] |= statistics[node]
+    slicings = slicings_of(everything)
+    nodes = tuple(
+        Node(
+            id=node,
+            running=one.running,
+            dimensions=by_name(one.dimensions),
+            statistics=tuple(sorted(statistics[node], key=lambda each: each.name)),
+            windows=tuple(sorted(one.windows, key=str)),
+            counts_values=one.counts_values,
+            readers=tuple(sorted(one.readers)),
+            parent=parents.get(node),
+            tree=one.tree,
+            slicing=None if one.running else slicings[one.tree],
+        )
+        for node, one in ((node, everything[node]) for node in ordered)
+    )
+    return Network(stream, all_cuts(queries), nodes, refusals)
+
+
+def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...]:
+    """The cuts of every dimension with cells, over all queries."""
     cuts: dict[str, set[Cut]] = {}
     for needs in queries:
         for name, points in needs.cuts:
             cuts.setdefault(name, set()).update(points)
+    return tuple(sorted((name, tuple(sorted(points))) for name, points in cuts.items()))
+
+
+def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
+    """The slicing of every tree: one that serves all windows of its nodes."""
+    windows: dict[str, set[Window]] = {}
+    for one in wanted.values():
+        if not one.running:
+            windows.setdefault(one.tree, set()).update(one.windows)
+    return {tree: slicing(mine) for tree, mine in windows.items()}
+
+
+def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[str, Sequence[Past]]) -> Network:
+    """The network with what queries read that moved: nodes they left, and since when the others serve them."""
+    epochs: dict[str, int] = {}
+    left: dict[str, Needs] = {}
+    for name, steps in pasts.items():
+        for step, now in zip(steps, [*(later.needs for later in steps[1:]), queries[name]], strict=True):
+            left[f"{name} until batch {step.until}"] = step.needs
+            for part in (*step.needs.parts, *now.parts):
+                epochs[part.node] = max(step.until, epochs.get(part.node, 0))
+    before = collect(left)
+    # Statistics that only the past of a query reads are kept on: sealing would drop the columns.
     nodes = tuple(
-        Node(
-            id=node,
-            running=wanted[node].running,
-            dimensions=by_name(wanted[node].dimensions),
-            statistics=tuple(sorted(statistics[node], key=lambda one: one.name)),
-            windows=tuple(sorted(wanted[node].windows, key=str)),
-            counts_values=wanted[node].counts_values,
-            readers=tuple(sorted(wanted[node].readers)),
-            parent=parents.get(node),
+        replace(
+            node,
+            epoch=epochs.get(node.id, 0),
+            statistics=tuple(
+                sorted({*node.statistics, *_closed(before, node.id)}, key=lambda one: one.name)
+            ),
         )
-        for node in ordered
+        if node.readers
+        else node
+        for node in network.nodes
     )
-    slices = slicing({window for node in nodes for window in node.windows})
-    return Network(
-        stream, slices, tuple(sorted((name, tuple(sorted(points))) for name, points in cuts.items())), nodes, refusals
+    gone = {node: one for node, one in before.items() if node not in network.stored}
+    retired = assemble(network.stream, left.values(), gone, Decision({})).nodes
+    return replace(
+        network,
+        nodes=_fed(nodes),
+        retired=tuple(replace(node, epoch=epochs.get(node.id, 0)) for node in retired),
     )
+
+
+def _closed(before: Mapping[str, Wanted], node: str) -> set[Statistic]:
+    """The statistics that the past wants of a node, with those that they need themselves."""
+    wanted = before[node].statistics if node in before else set()
+    return wanted | {needed for one in wanted for needed in one.needs}
+
+
+def _fed(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The nodes, every parent with the statistics of its children."""
+    by_id = {node.id: node for node in nodes}
+    for node in reversed(nodes):
+        if node.parent is not None:
+            parent = by_id[node.parent]
+            both = {*parent.statistics, *by_id[node.id].statistics}
+            by_id[parent.id] = replace(parent, statistics=tuple(sorted(both, key=lambda one: one.name)))
+    return tuple(by_id[node.id] for node in nodes)
 
 
 def _depth(node: str, parents: Mapping[str, str]) -> int:

@@ -10,7 +10,7 @@ FORMS = ("text", "mermaid", "graphviz")
 def mermaid(network: Network) -> str:
     """A Mermaid flowchart; base nodes hang on the stream, derived ones on their parents.
 
-    >>> mermaid(Network("s", None, (), ()))
+    >>> mermaid(Network("s", (), ()))
     'flowchart LR\\n    stream(["s"])'
     """
     lines = ["flowchart LR", f'    stream(["{network.stream}"])']

@@ -33,8 +33,9 @@ def explain_proposal(
                 for one in after.refusals
                 if one.node == part.node
             ]
-    if before.slicing != after.slicing:
-        lines.append(f"  slices {slices_text(after.slicing)} instead of slices {slices_text(before.slicing)}")
+    was, becomes = (one.trees[needs.tree][0] if needs.tree in one.trees else None for one in (before, after))
+    if was != becomes and needs.window is not None:
+        lines.append(f"  slices {slices_text(becomes)} instead of slices {slices_text(was)}")
     cuts = _cuts(after) - _cuts(before)
     if cuts:
         lines.append(f"  {cuts} more cuts between the values that predicates compare with")

@@ -8,6 +8,9 @@ grouping, so that queries with different constants share one node:
     anything else        the truth of the atom itself       evaluated once a row
     what could fail      the truth of the whole predicate   one part may guard another
 
+Values and cells serve every query that compares the same thing, and multiply the groups. Where they would be too many,
+all that the query's own groups cannot answer is one truth instead (`whole`).
+
 `shard` returns the dimensions and the predicate over them (the residue) that a reader applies.
 """
 
@@ -20,7 +23,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from weft.plan.dimensions import Cut, Dimension
-from weft.sql.expressions import Call, Column, Expression, Literal, Slot, transform, walk
+from weft.sql.expressions import Call, Column, Expression, Literal, Slot, conjunction, conjuncts, transform, walk
 from weft.sql.functions import is_portable
 from weft.sql.safety import can_fail
 from weft.sql.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataType
@@ -46,10 +49,12 @@ class Comparison:
     value: Cut
 
 
-def shard(where: Expression | None, given: Iterable[Dimension]) -> Sharding:
+def shard(where: Expression | None, given: Iterable[Dimension], *, whole: bool = False) -> Sharding:
     """Take a predicate apart over the dimensions that the query has anyway."""
     if where is None:
         return Sharding(frozenset(), (), None)
+    if whole and not can_fail(where):
+        return _shard_whole(where, frozenset(given))
     if can_fail(where):
         # One part may guard another, as in x <> 0 AND y / x > 5: only the whole is safe on every row.
         truth = Dimension(where)
@@ -75,6 +80,21 @@ def shard(where: Expression | None, given: Iterable[Dimension]) -> Sharding:
 
     residue = transform(where, read)
     return Sharding(frozenset(used), tuple(sorted((name, frozenset(points)) for name, points in cuts.items())), residue)
+
+
+def _shard_whole(where: Expression, given: frozenset[Dimension]) -> Sharding:
+    """What the given dimensions answer is read from them, the rest is one truth."""
+    free: list[tuple[Expression, Sharding]] = []
+    rest: list[tuple[Expression, Sharding]] = []
+    for one in conjuncts(where):
+        taken = shard(one, given)
+        (free if taken.dimensions <= given else rest).append((one, taken))
+    if not rest:
+        return shard(where, given)
+    truth = Dimension(conjunction(tuple(one for one, _ in rest)) or where)
+    used = frozenset(dimension for _, taken in free for dimension in taken.dimensions)
+    residue = conjunction((*(taken.residue for _, taken in free if taken.residue), Slot(truth.name, BOOLEAN)))
+    return Sharding(used | {truth}, (), residue)
 
 
 def _read_atom(

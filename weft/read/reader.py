@@ -7,6 +7,7 @@ once are made in one pass over slices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -21,9 +22,11 @@ from weft.plan.windows import micros
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.read.merge import quoted
+from weft.read.render import duck_sql
 from weft.read.source import END, Source, exploded, slice_rows, union, window_rows
 from weft.read.types import arrow_type
 from weft.read.view import View
+from weft.sql.expressions import Slot, walk
 from weft.sql.types import TIMESTAMP
 from weft.store.rows import START, row_schema
 from weft.store.state import StreamState, Synopsis
@@ -36,11 +39,30 @@ NEVER = 2**63 - 1
 FAILURES = {"weft:division-by-zero": "division by zero", "weft:overflow": "arithmetic overflow"}
 
 
+@dataclass(frozen=True)
+class Step:
+    """A time of a query's life: what it needed then, and which epochs of its nodes' files belong to it."""
+
+    needs: Needs
+    view: View
+    since: int
+    until: int | None
+
+
+def kept_sql(needs: Needs) -> str:
+    """The condition over a node's rows that the query's predicate is."""
+    if needs.residue is None:
+        return "true"
+    slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+    return duck_sql(needs.residue, slots)
+
+
 def stock_of(state: StreamState) -> list[Stocked]:
     """The stored nodes as routing sees them."""
     return [
         Stocked(synopsis.node.id, synopsis.running, synopsis.dimensions, synopsis.complete_from, state.held(synopsis))
         for synopsis in state.synopses.values()
+        if synopsis.fed
     ]
 
 
@@ -51,6 +73,53 @@ class Reader:
         self._duck = duck
         self._cache = cache
         self._indexes: dict[str, Mapping[tuple[str, int], tuple[int, int]]] = {}
+
+    def moved(self, steps: Sequence[Step], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
+        """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
+        needs = steps[-1].needs
+        window = needs.window
+        tables = [result_schema(needs).empty_table()]
+        for end in ends:
+            assert window is not None
+            start = end - micros(window.range)
+            tables.append(self._run(view, tables[0].schema, self._steps(steps, view, state, start, end)))
+        return pa.concat_tables(tables)
+
+    def moved_totals(
+        self, steps: Sequence[Step], view: View, state: StreamState, promised: int, *, since: int | None = None
+    ) -> pa.Table:
+        """The totals of a query that moved; with `since`, only groups that changed in a later tick."""
+        schema = result_schema(steps[-1].needs, changes=since is not None)
+        table = self._run(view, schema, self._steps(steps, view, state, promised, None))
+        return table if since is None else table.filter(pc.greater(table.column(0), since))
+
+    def _steps(
+        self, steps: Sequence[Step], view: View, state: StreamState, start: int, end: int | None
+    ) -> list[Source]:
+        """For every part of a query its rows of all steps, those that its predicate keeps."""
+        sources = []
+        for part, wanted in enumerate(view.columns):
+            texts: list[str] = []
+            tables: dict[str, pa.Table] = {}
+            kept = ", ".join([START if end is None else END, *map(quoted, wanted)])
+            for place, step in enumerate(steps):
+                rows = self._step(step, part, state, start, end, f"{part}_{place}")
+                texts.append(f"SELECT {kept} FROM ({rows.sql}) WHERE {kept_sql(step.needs)}")
+                tables |= rows.tables
+            sources.append(Source(" UNION ALL ".join(texts), tables))
+        return sources
+
+    def _step(self, step: Step, part: int, state: StreamState, start: int, end: int | None, label: str) -> Source:
+        columns, schema = step.view.columns[part], part_schema(step.needs, part)
+        node = state.synopses.get(step.needs.parts[part].node)
+        if node is None:
+            lead = (START,) if end is None else ()
+            return union(label, (*lead, *columns), schema, [], "" if end is None else f"CAST(0 AS BIGINT) AS {END}")
+        synopsis = state.within(node, step.since, step.until)
+        if end is not None:
+            return window_rows(self._cache, synopsis, columns, schema, start, end, label)
+        tables = [self._cache.get(file) for file in synopsis.data if file.time_to > start]
+        return union(label, (START, *columns), schema, [("all", tables, f"{START} >= {start}")])
 
     def windows(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], ends: Sequence[int]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from weft.aggregates.statistics import ROWS
 from weft.plan.network import Node
 from weft.spark.dead import CORRUPT, moment
-from weft.spark.level0 import MOMENT, NEWEST, SET, SLICE, TIMED, Statement
+from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Statement
 from weft.spark.session import BATCH_SETTINGS
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.streams import Stream, quoted
@@ -69,7 +69,7 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
     for statement, table in zip(statements, tables, strict=True):
         for identifier, node in statement.sets.items():
             mine = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
-            timed = mine[TIMED] if node.running else pc.is_valid(mine[SLICE])
+            timed = mine[TIMED] if node.running else pc.is_valid(mine[statement.slices[node.tree]])
             if rows is None or dead is None:
                 rows = int(pc.sum(mine[ROWS.name]).as_py() or 0)
                 dead = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
@@ -84,7 +84,8 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
 def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) -> pa.Table:
     """The rows of one grouping set in the shape that the node stores."""
     count = rows.num_rows
-    start = pa.repeat(pa.scalar(batch_id, pa.int64()), count) if node.running else rows[SLICE]
+    batch = pa.repeat(pa.scalar(batch_id, pa.int64()), count)
+    start = batch if node.running else rows[statement.slices[node.tree]]
     names = [START, LATE, LEVEL, *(one.name for one in node.dimensions)]
     columns = [
         start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -81,9 +82,8 @@ def _in_one_piece(
     found: Batch, network: Network, parts: Sequence[Statement], duck: Duck, batch_id: int
 ) -> Mapping[str, pa.Table]:
     """The base nodes' rows; where two statements made parts of a node's statistics, merged into one row a group."""
-    if len(parts) < 2:
-        return found.partials
-    twice = {node.id for node in parts[1].sets.values()}
+    often = Counter(node.id for part in parts for node in part.sets.values())
+    twice = {node for node, count in often.items() if count > 1}
     return {
         node.id: merge_from(duck, node, found.partials[node.id], batch_id=batch_id)
         if node.id in twice

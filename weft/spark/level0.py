@@ -1,17 +1,17 @@
 """The first level of the network as Spark SQL: rows of a micro-batch in, partial rows of every base node out.
 
-One statement aggregates all base nodes at once (GROUPING SETS), whatever the number of queries. Statistics that Spark
-cannot keep in a hash aggregate go into a second statement: a single one of them would turn the first into a sort.
+One statement aggregates all base nodes of a job at once (GROUPING SETS), whatever the number of queries.
 The text changes only when the network does, so Spark's generated code is compiled once a network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from weft.aggregates.statistics import BASICS, Statistic, hashable
+from weft.aggregates.statistics import BASICS, Statistic
 from weft.plan.dimensions import Cut, Dimension, lowest
+from weft.plan.jobs import Job, jobs_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.spark.render import spark_sql
@@ -28,52 +28,50 @@ TIMED = "weft_timed"
 
 @dataclass(frozen=True)
 class Statement:
-    """One Spark job: its SQL over the view {rows}, and which grouping id holds which node's rows."""
+    """One Spark job: its SQL over the view {rows}, which grouping id holds which node's rows, each tree's slices."""
 
     sql: str
     sets: dict[int, Node]
     statistics: tuple[Statistic, ...]
+    slices: Mapping[str, str]
 
 
 def statements(network: Network) -> tuple[Statement, ...]:
-    """One statement, or two where some statistics need a sort; none for a network without nodes."""
-    base = network.base
-    if not base:
-        return ()
-    plain = {one for node in base for one in node.statistics if hashable(one)}
-    sorting = {one for node in base for one in node.statistics if not hashable(one)}
-    first = [_statement(network, base, plain)]
-    if sorting:
-        needy = tuple(node for node in base if sorting.intersection(node.statistics))
-        first.append(_statement(network, needy, sorting))
-    return tuple(first)
+    """One statement for every job of the network."""
+    return tuple(_statement(network, job) for job in jobs_of(network))
 
 
-def _statement(network: Network, nodes: tuple[Node, ...], wanted: set[Statistic]) -> Statement:
+def _statement(network: Network, job: Job) -> Statement:
+    nodes, statistics = job.nodes, job.statistics
     dimensions = sorted({one for node in nodes for one in node.dimensions}, key=lambda one: one.name)
-    statistics = tuple(sorted(wanted, key=lambda one: one.name))
-    keys = [SLICE, TIMED, *(one.name for one in dimensions)]
-    sets = {_grouping_id(keys, _keys(node)): node for node in nodes}
+    slices = _slice_columns(nodes)
+    keys = [*slices.values(), TIMED, *(one.name for one in dimensions)]
+    sets = {_grouping_id(keys, _keys(node, slices)): node for node in nodes}
     if len(nodes) == 1:
-        identifier, grouping = f"{next(iter(sets))}L", ", ".join(_keys(nodes[0]))
+        identifier, grouping = f"{next(iter(sets))}L", ", ".join(_keys(nodes[0], slices))
     else:
         identifier = f"grouping_id({', '.join(keys)})"
-        grouping = (
-            f"{', '.join(keys)} GROUPING SETS (" + ", ".join(f"({', '.join(_keys(node))})" for node in nodes) + ")"
-        )
-    present = keys if len(nodes) > 1 else _keys(nodes[0])
+        each = ", ".join(f"({', '.join(_keys(node, slices))})" for node in nodes)
+        grouping = f"{', '.join(keys)} GROUPING SETS ({each})"
+    present = keys if len(nodes) > 1 else _keys(nodes[0], slices)
     columns = [
         f"{identifier} AS {SET}",
         *present,
         f"max({MOMENT}) AS {NEWEST}",
         *(f"{_build(one)} AS {one.name}" for one in statistics),
     ]
-    source = _rows(network, dimensions, statistics)
-    return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics)
+    source = _rows(network, nodes, dimensions, statistics)
+    return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics, slices)
 
 
-def _keys(node: Node) -> list[str]:
-    return [TIMED if node.running else SLICE, *(one.name for one in node.dimensions)]
+def _slice_columns(nodes: tuple[Node, ...]) -> dict[str, str]:
+    """The column that holds a row's slice, for every tree that these nodes belong to."""
+    trees = sorted({node.tree for node in nodes if not node.running})
+    return {tree: SLICE if place == 0 else f"{SLICE}{place}" for place, tree in enumerate(trees)}
+
+
+def _keys(node: Node, slices: Mapping[str, str]) -> list[str]:
+    return [TIMED if node.running else slices[node.tree], *(one.name for one in node.dimensions)]
 
 
 def _grouping_id(keys: list[str], present: list[str]) -> int:
@@ -81,18 +79,25 @@ def _grouping_id(keys: list[str], present: list[str]) -> int:
     return sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in present)
 
 
-def _rows(network: Network, dimensions: Iterable[Dimension], statistics: Iterable[Statistic]) -> str:
-    """The subquery that gives every row its slice, its dimensions and the arguments of its statistics."""
+def _rows(
+    network: Network, nodes: tuple[Node, ...], dimensions: Iterable[Dimension], statistics: Iterable[Statistic]
+) -> str:
+    """The subquery that gives every row its slices, its dimensions and the arguments of its statistics."""
     cuts = dict(network.cuts)
     searches = [
         Search(one.name, spark_sql(one.expression), _literals(one, cuts.get(one.name, ())))
         for one in dimensions
         if one.cells
     ]
-    slicing = network.slicing
-    if slicing is not None and slicing.kind == "table":
-        edges = tuple(spark_sql(Literal(edge, BIGINT)) for edge in slicing.table)
-        searches.append(Search(SLICE, f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)", edges))
+    found = len(searches)
+    slicings = {node.tree: node.slicing for node in nodes if node.slicing is not None}
+    slices = []
+    for tree, column in _slice_columns(nodes).items():
+        slicing = slicings[tree]
+        slices.append(f"{_slice(slicing, column)} AS {column}")
+        if slicing.kind == "table":
+            edges = tuple(spark_sql(Literal(edge, BIGINT)) for edge in slicing.table)
+            searches.append(Search(column, f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)", edges))
     plain = [f"{spark_sql(one.expression)} AS {one.name}" for one in dimensions if not one.cells]
     arguments = {
         _argument(one, place): spark_sql(argument)
@@ -102,23 +107,21 @@ def _rows(network: Network, dimensions: Iterable[Dimension], statistics: Iterabl
     finals = [
         *plain,
         *(f"{sql} AS {name}" for name, sql in sorted(arguments.items())),
-        *(search.found() for search in searches if search.name != SLICE),
+        *(search.found() for search in searches[:found]),
     ]
-    columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", f"{_slice(slicing)} AS {SLICE}", *finals])
+    columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", *slices, *finals])
     return f"SELECT {columns} FROM {_layers(searches)}"
 
 
-def _slice(slicing: Slicing | None) -> str:
+def _slice(slicing: Slicing, column: str) -> str:
     """The start of a row's slice, in microseconds."""
-    if slicing is None:
-        return "CAST(NULL AS BIGINT)"
     if slicing.kind == "scattered":
         floors = ", ".join(f"{MOMENT} - pmod({MOMENT} - {residue}L, {step}L)" for step, residue in slicing.progressions)
         return f"greatest({floors})" if len(slicing.progressions) > 1 else floors
     base = f"{MOMENT} - pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)"
     if slicing.kind == "uniform":
         return base
-    return f"{base} + get({SLICE}_cuts, {SLICE}_at)"
+    return f"{base} + get({column}_cuts, {column}_at)"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
 from weft.plan.network import Network, Node
+from weft.plan.slices import Slicing
 from weft.plan.windows import Window
 from weft.read.duck import Duck
 from weft.read.merge import merge_sql, quoted
@@ -29,51 +30,73 @@ class Lateness:
     dead: frozenset[int]
 
 
-def judge(starts: frozenset[int], network: Network, watermark: int | None) -> Lateness:
-    """Judge the slices of a tick once each; there are few of them, whatever the number of rows."""
-    if watermark is None or network.slicing is None:
+def judge(starts: frozenset[int], slicing: Slicing, windows: Iterable[Window], watermark: int | None) -> Lateness:
+    """Judge the slices of a tree once each; there are few of them, whatever the number of rows."""
+    if watermark is None:
         return Lateness(ON_TIME, frozenset(), frozenset())
-    late = frozenset(start for start in starts if start < watermark and network.slicing.next_edge(start) <= watermark)
-    dead = frozenset(start for start in late if all(window.last_end(start) <= watermark for window in network.windows))
+    late = frozenset(start for start in starts if start < watermark and slicing.next_edge(start) <= watermark)
+    dead = frozenset(start for start in late if all(window.last_end(start) <= watermark for window in windows))
     return Lateness(watermark, late, dead)
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """Rows of a tick that no window of a tree could use: how many, of which kinds of windows, and up to where."""
+
+    rows: int
+    windows: frozenset[str]
+    until: int
+
+
+@dataclass(frozen=True)
 class NewRows:
-    """What a tick adds: rows and counts of late rows by node, and how many rows of the batch no window could use."""
+    """What a tick adds: rows and counts of late rows by node, and what each tree had no use for."""
 
     rows: dict[str, pa.Table]
     ledgers: dict[str, pa.Table]
-    dropped: int = 0
-    dropped_until: int = EARLIEST
+    drops: tuple[Dropped, ...] = ()
+
+    @property
+    def dropped(self) -> int:
+        """How many rows of the batch no window could use: a row that any tree kept is in use."""
+        return min((one.rows for one in self.drops), default=0)
 
 
 def new_rows(
     duck: Duck, network: Network, partials: Mapping[str, pa.Table], watermark: int | None, batch_id: int
 ) -> NewRows:
     """The new rows of every node: base nodes' as Spark made them, the others merged from their parents' new rows."""
-    lateness = judge(_slices(network, partials), network, watermark)
+    lateness = {
+        tree: judge(_slices(network, tree, partials), slicing, windows, watermark)
+        for tree, (slicing, windows) in network.trees.items()
+    }
     made: dict[str, pa.Table] = {}
     for node in network.nodes:
         if node.parent is not None:
             made[node.id] = merge_from(duck, node, made[node.parent], batch_id=batch_id)
         else:
-            made[node.id] = partials[node.id] if node.running else _mark(partials[node.id], lateness)
-    if not lateness.late:
+            made[node.id] = partials[node.id] if node.running else _mark(partials[node.id], lateness[node.tree])
+    if not any(one.late for one in lateness.values()):
         return NewRows(made, {})
-    sliced = [node for node in network.nodes if not node.running]
-    counted = {node.id: _count_late(duck, node, made[node.id], lateness, batch_id) for node in sliced}
+    sliced = [node for node in network.stored.values() if not node.running]
+    counted = {node.id: _count_late(duck, node, made[node.id], lateness[node.tree], batch_id) for node in sliced}
     # Running totals took every row, however late; only now is dropped what no window can use.
-    alive = {node.id: _without_dead(made[node.id], lateness) for node in sliced}
-    dropped = _row_count(made[sliced[0].id]) - _row_count(alive[sliced[0].id])
-    ledgers = {name: table for name, table in counted.items() if table is not None}
-    assert network.slicing is not None
-    until = max((network.slicing.next_edge(start) for start in lateness.dead), default=EARLIEST)
-    return NewRows({**made, **alive}, ledgers, dropped, until)
+    alive = {node.id: _without_dead(made[node.id], lateness[node.tree]) for node in sliced}
+    first = {node.tree: node.id for node in reversed(sliced)}
+    drops = tuple(
+        Dropped(
+            _row_count(made[first[tree]]) - _row_count(alive[first[tree]]),
+            frozenset(map(str, windows)),
+            max((slicing.next_edge(start) for start in lateness[tree].dead), default=EARLIEST),
+        )
+        for tree, (slicing, windows) in network.trees.items()
+    )
+    return NewRows({**made, **alive}, {name: one for name, one in counted.items() if one is not None}, drops)
 
 
-def _slices(network: Network, partials: Mapping[str, pa.Table]) -> frozenset[int]:
-    starts = (pc.unique(partials[node.id][START]).to_pylist() for node in network.base if not node.running)
+def _slices(network: Network, tree: str, partials: Mapping[str, pa.Table]) -> frozenset[int]:
+    mine = (node for node in network.base if not node.running and node.tree == tree)
+    starts = (pc.unique(partials[node.id][START]).to_pylist() for node in mine)
     return frozenset(start for each in starts for start in each)
 
 

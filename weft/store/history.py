@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.plan.layout import Layout, complete_from
+from weft.plan.layout import complete_from
 from weft.plan.network import Network, Node
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -29,17 +29,22 @@ def new_nodes(
 ) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
     """A row for every node that is not stored yet, and the files that its history is copied into."""
     rows, products = [], []
-    for node in network.nodes:
-        if node.id in state.synopses:
+    for node in network.stored.values():
+        known = state.synopses.get(node.id)
+        if known is not None:
+            if not known.fed:
+                # Nobody computed it for a while: to those who come now it begins here.
+                row = replace(known.node, definition={**known.node.definition, **_describe(node)})
+                rows.append(replace(row, complete_from=_beginning(node, state, batch_id)))
             continue
         donor = _donor(node, state)
         moment = None
         if donor is not None:
             moment = donor.complete_from
             products += [(node.id, product) for product in _copy(node, donor, state, batch_id, duck, cache)]
-        elif state.batch_id >= 0:
-            moment = batch_id if node.running else _after(state.max_event_time)
-        unit = 1 if node.running or network.slicing is None else network.slicing.mean_length()
+        else:
+            moment = _beginning(node, state, batch_id)
+        unit = 1 if node.slicing is None else node.slicing.mean_length()
         definition = {**_describe(node), "unit": unit, "heights": []}
         rows.append(
             NodeRow(
@@ -56,10 +61,13 @@ def new_nodes(
 def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
     """The stored nodes whose description is another now."""
     changed = []
-    for node in network.nodes:
-        synopsis = state.synopses.get(node.id)
-        if synopsis is not None and {**synopsis.node.definition, **_describe(node)} != synopsis.node.definition:
-            changed.append(replace(synopsis.node, definition={**synopsis.node.definition, **_describe(node)}))
+    for name, node in network.kept.items():
+        synopsis = state.synopses.get(name)
+        fed = name in network.stored
+        if synopsis is not None and synopsis.fed >= fed:
+            definition = {**synopsis.node.definition, **_describe(node), "fed": fed}
+            if definition != synopsis.node.definition:
+                changed.append(replace(synopsis.node, definition=definition))
     return changed
 
 
@@ -84,7 +92,15 @@ def _describe(node: Node) -> dict[str, object]:
         "expressions": [text(one.expression) for one in node.dimensions],
         "statistics": [str(one) for one in node.statistics],
         "parent": node.parent,
+        "fed": True,
     }
+
+
+def _beginning(node: Node, state: StreamState, batch_id: int) -> int | None:
+    """From where on a node that starts with this batch is whole; None for always."""
+    if state.batch_id < 0:
+        return None
+    return batch_id if node.running else _after(state.max_event_time)
 
 
 def _after(newest: int | None) -> int:
@@ -98,7 +114,7 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
     finer = [
         synopsis
         for synopsis in state.synopses.values()
-        if synopsis.running == node.running and wanted <= synopsis.dimensions
+        if synopsis.fed and synopsis.running == node.running and wanted <= synopsis.dimensions
     ]
     return min(finer, key=lambda one: (one.complete_from, len(one.dimensions), one.node.id), default=None)
 
@@ -114,7 +130,8 @@ def _copy(
     for identifier, files in groups.items():
         layout = state.layouts[identifier]
         kept = frozenset(one.name for one in node.statistics) & layout.statistics
-        narrowed = Layout(kept, tuple(pair for pair in layout.cuts if pair[0] in cells), layout.slicing)
+        cuts = tuple(pair for pair in layout.cuts if pair[0] in cells)
+        narrowed = replace(layout, statistics=kept, cuts=cuts)
         parts = [rows for rows in (_slices(cache.get(file), file, donor) for file in files) if rows.num_rows]
         if parts:
             columns = [name for name in parts[0].column_names if all(name in part.column_names for part in parts)]

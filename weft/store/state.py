@@ -35,6 +35,11 @@ class Synopsis:
         return bool(self.node.definition["running"])
 
     @property
+    def fed(self) -> bool:
+        """Whether ticks still add to it; one that is not is there for windows from before some query moved."""
+        return bool(self.node.definition.get("fed", True))
+
+    @property
     def complete_from(self) -> int:
         return EARLIEST if self.node.complete_from is None else self.node.complete_from
 
@@ -95,6 +100,15 @@ class StreamState:
         """The node's files as planning sees them."""
         return tuple(Held(self.layouts[file.layout], file.time_to) for file in synopsis.data)
 
+    def within(self, synopsis: Synopsis, since: int, until: int | None) -> Synopsis:
+        """The node with only the files whose epoch is in a span."""
+
+        def inside(file: SegmentRow) -> bool:
+            epoch = self.layouts[file.layout].epoch
+            return epoch >= since and (until is None or epoch < until)
+
+        return replace(synopsis, files=tuple(file for file in synopsis.files if inside(file)))
+
     def without_unused_layouts(self) -> StreamState:
         """The same state: layouts whose last file is gone are not carried on for ever."""
         used = {file.layout for synopsis in self.synopses.values() for file in synopsis.files}
@@ -104,6 +118,8 @@ class StreamState:
         """How many partial rows each node had in its newest tick that had any and is not merged yet."""
         rows: dict[str, int] = {}
         for name, synopsis in self.synopses.items():
+            if not synopsis.fed:
+                continue
             ticks = [file for file in synopsis.data if file.kind == "tick" and file.batch_from == file.batch_to]
             if ticks:
                 rows[name] = max(ticks, key=lambda file: file.batch_to).rows

@@ -69,7 +69,9 @@ def tend(
     """
     sealer = Sealer(duck, cache)
     changes = []
-    for node in network.nodes:
+    for name, node in network.kept.items():
+        if name not in state.synopses:
+            continue
         change = _seal(sealer, node, state, reach.get(node.id))
         ledgers = _merge_ledgers(node, state, epochs.get(node.id, ()), duck, cache)
         changes += [one for one in (change, ledgers) if one is not None]

@@ -1,0 +1,45 @@
+"""Placements: the two things about a query that the optimizer may choose, and may choose anew while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a query's partial rows are kept.
+
+    tree: the queries of one tree share one slicing. truths: the part of its predicate that its groups cannot answer is
+    one dimension, true or false, in place of the values and cells that other predicates could use too.
+    """
+
+    tree: str = ""
+    truths: bool = False
+
+    def definition(self) -> dict[str, Any]:
+        """As plain JSON values, for the catalog; nothing for what is so by default."""
+        return {**({"tree": self.tree} if self.tree else {}), **({"truths": True} if self.truths else {})}
+
+    @classmethod
+    def from_definition(cls, kept: dict[str, Any]) -> Placement:
+        return cls(kept.get("tree", ""), kept.get("truths", False))
+
+
+AT_HOME = Placement()
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A placement that a query had: until which batch, and from which moment on no row can be there."""
+
+    placement: Placement
+    until: int
+    moment: int
+
+    def definition(self) -> dict[str, Any]:
+        return {**self.placement.definition(), "until": self.until, "moment": self.moment}
+
+    @classmethod
+    def from_definition(cls, kept: dict[str, Any]) -> Moved:
+        return cls(Placement.from_definition(kept), kept["until"], kept["moment"])
