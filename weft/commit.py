@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from weft.failpoint import failpoint
+from weft.plan.facts import Facts
 from weft.plan.network import Network
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -41,6 +42,7 @@ class Harvest:
     found: Batch
     new: NewRows
     letters: DeadLetters
+    facts: Facts
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -169,6 +171,7 @@ def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
         max_event_time=newest,
         totals={
             **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
+            "learned": harvest.facts.definition(),
             "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
             "drops": [[sorted(windows), end] for windows, end in _drops(state, new)],
         },

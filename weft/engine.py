@@ -19,9 +19,13 @@ import pyarrow as pa
 
 from weft.errors import EngineError, StateError
 from weft.handle import ContinuousQuery, complete_since
+from weft.learn import facts_of
+from weft.optimize import check_sharing
+from weft.plan.bill import Bill, bill_of
 from weft.plan.bound import bound_of
+from weft.plan.cost import add
 from weft.plan.explain import explain_network
-from weft.plan.network import Network, build_network
+from weft.plan.network import Network
 from weft.plan.picture import FORMS, graphviz, mermaid
 from weft.plan.proposal import explain_proposal
 from weft.planning import Plan
@@ -60,7 +64,10 @@ class Engine:
         catalog: str | None = None,
         spark_settings: Mapping[str, str] | None = None,
         roots: Iterable[str | os.PathLike[str]] | None = None,
+        sharing: str = "auto",
     ) -> None:
+        check_sharing(sharing)
+        self._sharing = sharing
         self._roots = Roots.of(roots)
         self._root = os.fspath(state).rstrip("/")
         self._local = "://" not in self._root and not self._root.startswith("file:")
@@ -232,18 +239,53 @@ class Engine:
             raise EngineError("bad-form", f"there is no form {form!r}", hint=f"Use one of {', '.join(FORMS)}.")
         if sql is not None:
             return self._explain_proposal(sql)
-        draw = {"text": explain_network, "mermaid": mermaid, "graphviz": graphviz}[form]
-        return "\n".join(draw(self.network(name)) for name in sorted(self.registry.streams()))
+        names = sorted(self.registry.streams())
+        if form == "text":
+            return "\n".join(self._explain_stream(name) for name in names)
+        draw = {"mermaid": mermaid, "graphviz": graphviz}[form]
+        return "\n".join(draw(self.network(name)) for name in names)
+
+    def _explain_stream(self, name: str) -> str:
+        searched = self._ticker(name).optimizer.last
+        others = {}
+        if searched is not None:
+            others = {"if all were shared": searched.found.everything, "if nothing were": searched.found.nothing}
+        return explain_network(self.network(name), self.bill(name), others)
+
+    def bill(self, stream: str) -> Bill | None:
+        """What each node of a stream costs a tick, and each query; None for a stream that never ran."""
+        ticker = self._ticker(stream)
+        facts = facts_of(self.state_of(stream))
+        if not facts.ticks:
+            return None
+        plan = ticker.plan()
+        return bill_of(plan.network, plan.amounts(facts), ticker.optimizer.costs)
 
     def _explain_proposal(self, sql: str) -> str:
         proposed = self.registry.preview(sql)
         stream = self.registry.stream(proposed.row.stream)
-        others = {name: one.needs for name, one in self.registry.queries(stream.name, failed=False).items()}
-        before, after = (build_network(stream.name, queries) for queries in (others, {**others, "": proposed.needs}))
-        moment = complete_since(proposed, self.state_of(stream.name))
-        return explain_proposal(
-            proposed.needs, before, after, moment, bound_of(proposed.needs, proposed.keep, stream.delay)
-        )
+        state = self.state_of(stream.name)
+        before, after = self._ticker(stream.name).propose(proposed)
+        facts, costs = facts_of(state), self._ticker(stream.name).optimizer.costs
+        seconds = None
+        if facts.ticks:
+            now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
+            seconds = (now, then)
+        needs = after.queries[proposed.name].needs
+        bound = bound_of(needs, proposed.keep, stream.delay)
+        return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
+
+    def optimize(self) -> dict[str, dict[str, float]]:
+        """Search for a better plan of every stream now, and follow it from the next tick on if that is worth a move.
+
+        It happens by itself while streams run; the answer has the seconds of a tick as planned, and as they would be
+        if everything or nothing were shared.
+        """
+        found = {name: self._ticker(name).optimize() for name in sorted(self.registry.streams())}
+        return {
+            name: {"planned": one.price, "everything": one.everything, "nothing": one.nothing}
+            for name, one in found.items()
+        }
 
     def metrics(self) -> dict[str, Any]:
         """The engine in numbers, by stream."""
@@ -292,7 +334,19 @@ class Engine:
             "state_files": sum(len(one.files) for one in state.synopses.values()),
             "lag_seconds": None if state.max_event_time is None else round(time.time() - state.max_event_time / 1e6, 3),
             "last_tick": self._last_tick(ticker, state.batch_id),
+            "plan": self._plan_metrics(ticker),
         }
+
+    @staticmethod
+    def _plan_metrics(ticker: Ticker) -> dict[str, Any]:
+        """How the plan was chosen: the seconds of a tick as planned, and if everything or nothing were shared."""
+        searched = ticker.optimizer.last
+        found = {"trees": len(ticker.plan().network.trees), "from_rows": len(ticker.plan().network.base)}
+        if searched is None:
+            return found
+        prices = {"planned": searched.found.price, "everything": searched.found.everything}
+        prices["nothing"] = searched.found.nothing
+        return {**found, **{name: round(price, 4) for name, price in prices.items()}}
 
     def _last_tick(self, ticker: Ticker, batch_id: int) -> dict[str, Any]:
         """How the newest tick went, whoever ran it."""
@@ -306,7 +360,13 @@ class Engine:
         with self._lock:
             if name not in self._tickers:
                 self._tickers[name] = Ticker(
-                    self.registry.stream(name), self.registry, self.catalog, self.files, self._worker, self.cache
+                    self.registry.stream(name),
+                    self.registry,
+                    self.catalog,
+                    self.files,
+                    self._worker,
+                    self.cache,
+                    self._sharing,
                 )
             return self._tickers[name]
 

@@ -135,8 +135,10 @@ class ContinuousQuery:
     def explain(self) -> str:
         """What the query reads, shares and holds, as text."""
         registered = self._registered
-        network = self._engine.network(registered.row.stream)
-        return explain_query(self.name, registered.needs, network, self.complete_from, self.bound)
+        stream = registered.row.stream
+        network, bill = self._engine.network(stream), self._engine.bill(stream)
+        mine = bill if bill is not None and self.name in bill.users[""] else None
+        return explain_query(self.name, registered.needs, network, self.complete_from, self.bound, mine)
 
     @property
     def bound(self) -> Bound:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from weft.optimize import Optimizer, finished_ahead
+from weft.plan.cost import node_amounts
+from weft.plan.facts import Facts
 from weft.plan.finish import Family, Finished, plan_finishing
-from weft.plan.network import Decision, Network, build_network
+from weft.plan.network import Network, build_network
 from weft.plan.windows import micros
 from weft.registry import Registered
 from weft.spark.level0 import Statement, statements
@@ -17,12 +20,16 @@ from weft.spark.level0 import Statement, statements
 class Plan:
     """The plan for one version of the registry; of its queries only the meaning counts, their rows may be stale."""
 
-    version: int
+    version: tuple[int, int]
     network: Network
     statements: tuple[Statement, ...]
     queries: Mapping[str, Registered]
     families: tuple[Family, ...]
     finished: Mapping[str, tuple[Finished, ...]]
+
+    def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
+        """What each node asks of a tick; the stream's own part is under the empty name."""
+        return node_amounts(self.network, facts, *finished_ahead(self.families), measured)
 
     @cached_property
     def reach(self) -> Mapping[str, int | None]:
@@ -54,10 +61,11 @@ def epochs(queries: Mapping[str, Registered]) -> Mapping[str, tuple[int, ...]]:
 
 
 def make_plan(
-    stream: str, version: int, queries: Mapping[str, Registered], decision: Decision | None = None
+    stream: str, version: tuple[int, int], queries: Mapping[str, Registered], optimizer: Optimizer, facts: Facts
 ) -> Plan:
     """Decide everything for these queries of a stream."""
+    families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
+    decision = optimizer.decide(queries, families, facts)
     pasts = {name: one.pasts for name, one in queries.items() if one.pasts}
     network = build_network(stream, {name: one.needs for name, one in queries.items()}, decision, pasts)
-    families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
     return Plan(version, network, statements(network), queries, families, finished)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from weft.failpoint import failpoint
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Past
 from weft.plan.placement import AT_HOME, Moved, Placement
+from weft.plan.search import Choice
 from weft.plan.windows import duration_text, micros
 from weft.read.reader import Step
 from weft.read.view import View, build_view
@@ -43,6 +44,7 @@ class Registered:
     needs: Needs
     keep: timedelta | None
     eager: bool = False
+    aggregates: AggregateCatalog = field(default_factory=AggregateCatalog, repr=False, compare=False)
     placement: Placement = AT_HOME
     # What it needed before it moved, oldest first, with the moment from which on no row of it is there.
     pasts: tuple[Past, ...] = ()
@@ -55,6 +57,16 @@ class Registered:
     def settled_from(self) -> int:
         """Windows that start then or later are read from one place, whatever moves there were."""
         return max((past.moment for past in self.pasts), default=EARLIEST)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The query as the optimizer sees it."""
+        shards, truths = (
+            self.needs if self.placement.truths == form else analyse(self.query, self.aggregates, Placement("", form))
+            for form in (False, True)
+        )
+        same = [part.dimensions for part in shards.parts] == [part.dimensions for part in truths.parts]
+        return Choice(shards, None if same else truths, self.eager)
 
     @cached_property
     def view(self) -> View:
@@ -249,6 +261,11 @@ class Registry:
                 failpoint("fail-inside")
             self.refresh()
 
+    def placed(self, query: Registered, placement: Placement) -> Registered:
+        """The query as it would be in another place; nothing is kept."""
+        definition = {**query.row.definition, **placement.definition()}
+        return self._place(replace(query, row=replace(query.row, definition=definition)))
+
     def place(self, placements: Mapping[str, Placement], batch: int, moment: int) -> None:
         """Move queries: from this batch on their rows are kept elsewhere; what is there already stays readable.
 
@@ -340,6 +357,7 @@ class Registry:
                 analyse(query, self._aggregates),
                 None if keep == "forever" else parse_duration(keep),
                 row.definition["eager"],
+                self._aggregates,
             )
         )
 
@@ -352,7 +370,7 @@ class Registry:
             moved = Moved.from_definition(kept)
             pasts.append(Past(analyse(one.query, self._aggregates, moved.placement), moved.until, moved.moment))
         needs = analyse(one.query, self._aggregates, placement)
-        return Registered(one.row, one.query, needs, one.keep, one.eager, placement, tuple(pasts))
+        return Registered(one.row, one.query, needs, one.keep, one.eager, self._aggregates, placement, tuple(pasts))
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
         aggregates = AggregateCatalog()

@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 from weft.commit import Harvest, publish, with_files, write, write_products
 from weft.errors import StateError
 from weft.failpoint import failpoint, failpoint_soon
+from weft.learn import facts_of, learn
+from weft.optimize import Optimizer
+from weft.plan.cost import Costs, add
+from weft.plan.facts import Facts
 from weft.plan.placement import Placement
+from weft.plan.search import Found
 from weft.planning import Plan, epochs, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
@@ -29,6 +34,7 @@ from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
+from weft.spark.failure import lost_with_executor
 from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.files import Files
@@ -42,6 +48,9 @@ if TYPE_CHECKING:
     from weft.streams import Stream
 
 log = logging.getLogger("weft.tick")
+
+# Executors may be lost over and over; a tick that has no luck so often stops the stream, which then starts it again.
+ATTEMPTS = 5
 
 
 @dataclass
@@ -63,7 +72,14 @@ class Ticker:
     """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
 
     def __init__(
-        self, stream: Stream, registry: Registry, catalog: Catalog, files: Files, duck: Duck, cache: TableCache
+        self,
+        stream: Stream,
+        registry: Registry,
+        catalog: Catalog,
+        files: Files,
+        duck: Duck,
+        cache: TableCache,
+        sharing: str = "auto",
     ) -> None:
         self.stream = stream
         self.last: dict[str, Any] = {}
@@ -74,6 +90,7 @@ class Ticker:
         self._tidy = False
         with catalog.read() as reader:
             self._state = load_state(stream.name, reader)
+            self.optimizer = Optimizer(stream.name, sharing, Costs.from_definition(reader.costs()))
 
     @property
     def state(self) -> StreamState:
@@ -94,10 +111,30 @@ class Ticker:
 
     def plan(self) -> Plan:
         """The plan for the queries that are registered now."""
-        version = self._registry.version(self.stream.name)
+        version = (self._registry.version(self.stream.name), self.optimizer.generation)
         if self._plan is None or self._plan.version != version:
-            self._plan = make_plan(self.stream.name, version, self._queries())
+            facts = facts_of(self._state)
+            self._plan = make_plan(self.stream.name, version, self._queries(), self.optimizer, facts)
         return self._plan
+
+    def propose(self, query: Registered) -> tuple[Plan, Plan]:
+        """The plan as it is, and as it would be with one query more."""
+        facts, queries = facts_of(self._state), self._queries()
+        moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
+        placed = self._registry.placed(query, moved) if moved is not None else query
+        plans = (
+            make_plan(self.stream.name, (0, 0), some, self.optimizer, facts)
+            for some in (queries, {**queries, query.name: placed})
+        )
+        before, after = plans
+        return before, after
+
+    def optimize(self) -> Found:
+        """Search for a better plan now; the next tick follows it if that is worth a move."""
+        with self._lock:
+            found, moves = self.optimizer.optimize(self._queries(), facts_of(self._state))
+            self._place(moves)
+        return found
 
     def place(self, placements: Mapping[str, Placement]) -> None:
         """Move queries: the next tick keeps their rows elsewhere, and what is stored stays where it is."""
@@ -144,9 +181,12 @@ class Ticker:
         with watch.stage("plan"):
             self._registry.refresh()
             self._forget_pasts()
-        plan, found, new, letters = self._compute_for_all(batch, watch)
+            self._place(self.optimizer.moves(self._queries(), facts_of(self._state)))
+        plan, found, new, letters = self._compute_again(batch, watch)
+        with watch.stage("learn"):
+            lesson = learn(self._state, plan.network, new, found.rows, found.newest, self._duck)
         with watch.stage("commit"):
-            self._commit(plan, Harvest(batch.mark, found, new, letters))
+            self._commit(plan, Harvest(batch.mark, found, new, letters, lesson.facts))
         with watch.stage("finish"):
             self._finish(plan, watermark)
         with watch.stage("tend"):
@@ -170,11 +210,34 @@ class Ticker:
             "nodes": len(plan.network.nodes),
             "partial_rows": sum(table.num_rows for table in new.rows.values()),
             "seconds": watch.seconds,
+            "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
+            "amounts": self._done(plan, lesson.tick, new),
             "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         }
         with self._catalog.write() as catalog:
             catalog.describe_tick(self.stream.name, batch.mark.batch_id, self.last)
         log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+
+    def _predict(self, plan: Plan, tick: Facts) -> float:
+        """How long the tick should have taken."""
+        return self.optimizer.costs.price(add(plan.amounts(tick).values()))
+
+    @staticmethod
+    def _done(plan: Plan, tick: Facts, new: NewRows) -> dict[str, float]:
+        """What the tick did, in the terms of the cost model."""
+        measured = {name: table.num_rows for name, table in new.rows.items()}
+        return {name: round(amount) for name, amount in add(plan.amounts(tick, measured).values()).items()}
+
+    def _compute_again(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:
+        """Compute, and from the beginning when an executor took with it what was read already."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._compute_for_all(batch, watch)
+            except FAILURES as error:
+                if attempt == ATTEMPTS or not lost_with_executor(error):
+                    raise
+                log.warning("tick computed again", extra={"stream": self.stream.name, "attempt": attempt})
+        raise AssertionError("the last attempt returns or raises")
 
     def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:
         """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""

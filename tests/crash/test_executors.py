@@ -54,8 +54,8 @@ def kill_executors(process: subprocess.Popen[bytes], folder: Path, job: int, wai
     """Kill one executor, or every one, a moment after a job began; whether that was before its tick was committed."""
     wait_for(lambda: len(moments(folder, "spark-before")) > job or process.poll() is not None, 120, f"job {job}")
     time.sleep(wait)
-    alive = wait_for(lambda: executors_of(process), 60, "an executor")
-    for executor in sorted(alive)[: None if every else 1]:
+    wait_for(lambda: executors_of(process) or process.poll() is not None, 60, "an executor")
+    for executor in sorted(executors_of(process))[: None if every else 1]:
         with suppress(ProcessLookupError):
             os.kill(executor, signal.SIGKILL)
     return len(moments(folder, "commit-after")) <= job

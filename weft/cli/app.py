@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from weft.cli import change, demo, inspect, results, run
+from weft.cli import calibrate, change, demo, inspect, results, run
 from weft.cli.exits import OURS, THEIRS, OurFault
 from weft.errors import ConfigError, WeftError
 
@@ -94,6 +94,7 @@ app.command("results", epilog=results.EXAMPLES)(results.results)
 app.command("register", epilog=change.REGISTER_EXAMPLES)(change.register)
 app.command("drop", epilog=change.DROP_EXAMPLES)(change.drop)
 app.command("metrics", epilog=inspect.METRICS_EXAMPLES)(inspect.metrics)
+app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 
 

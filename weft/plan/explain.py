@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from weft.aggregates.statistics import ROWS
+from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
@@ -15,9 +17,16 @@ from weft.sql.expressions import Slot, text, transform
 MAX_READERS = 8
 
 
-def explain_network(network: Network) -> str:
-    """The whole network of a stream, parents above what is derived from them."""
+def explain_network(network: Network, bill: Bill | None = None, others: Mapping[str, float] | None = None) -> str:
+    """The whole network of a stream, parents above what is derived from them.
+
+    With a bill, what each node costs; `others` are the seconds of a tick under other plans, by what they are.
+    """
     lines = [f"stream {network.stream}"]
+    if bill is not None:
+        whole = seconds_text(bill.nodes[""])
+        lines.append(f"  a tick takes about {seconds_text(bill.total)}, {whole} of it for Spark to read its rows")
+        lines += [f"  it would take {seconds_text(price)} {what}" for what, price in (others or {}).items()]
     lines += [f"  slices {slices_text(slicing)}" for slicing, _ in network.trees.values()] or ["  slices none"]
     names = {one.name: str(one) for node in network.nodes for one in node.dimensions}
     lines += [
@@ -26,7 +35,8 @@ def explain_network(network: Network) -> str:
         if name in names
     ]
     for node in network.base:
-        lines += _tree(node, network, 1)
+        lines += _tree(node, network, 1, bill)
+    lines += [f"  {node_label(node)} computed no more, kept for windows from before a move" for node in network.retired]
     if network.refusals:
         lines.append("  not shared")
         labels = {node.id: node_label(node) for node in network.nodes}
@@ -34,8 +44,15 @@ def explain_network(network: Network) -> str:
     return "\n".join(lines)
 
 
-def explain_query(name: str, needs: Needs, network: Network, complete_from: datetime | None, bound: Bound) -> str:
-    """What one query reads and how its result is made."""
+def explain_query(
+    name: str,
+    needs: Needs,
+    network: Network,
+    complete_from: datetime | None,
+    bound: Bound,
+    bill: Bill | None = None,
+) -> str:
+    """What one query reads, how its result is made, what it costs, and what is not shared with it and why."""
     lines = [f"query {name}", f"  window {needs.window or 'none: totals over all that has arrived'}"]
     named = {one.name: one for part in needs.parts for one in part.dimensions}
 
@@ -55,6 +72,14 @@ def explain_query(name: str, needs: Needs, network: Network, complete_from: date
             lines.append(f"    derived from {node_label(network.by_id[node.parent])}")
         others = [reader for reader in node.readers if reader != name]
         lines.append(f"    shared with {_some(others)}" if others else "    read by no other query")
+        lines += [
+            f"    not from {node_label(network.by_id[one.other])}: {one.reason}"
+            for one in network.refusals
+            if one.node == part.node
+        ]
+    if bill is not None:
+        share = bill.share(name)
+        lines.append(f"  pays {seconds_text(share)} of a tick of about {seconds_text(bill.total)}")
     lines += [f"  holds {held_text(complete_from)}", f"  state: {bound}"]
     return "\n".join(lines)
 
@@ -68,19 +93,21 @@ def held_text(complete_from: datetime | None) -> str:
     return f"every window that starts at {complete_from.isoformat()} or later"
 
 
-def _tree(node: Node, network: Network, depth: int) -> list[str]:
+def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[str]:
     indent = "  " * depth
     source = "from rows" if node.parent is None else f"from {node_label(network.by_id[node.parent])}"
+    cost = f", {seconds_text(bill.nodes[node.id])}" if bill is not None else ""
+    several = f" in slices {slices_text(node.slicing)}" if len(network.trees) > 1 and not node.running else ""
     lines = [
-        f"{indent}{node_label(node)} {source}",
+        f"{indent}{node_label(node)} {source}{several}{cost}",
         f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}",
     ]
     if node.windows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
-    lines.append(f"{indent}  read by {_some(node.readers)}")
+    lines.append(f"{indent}  read by {_some(node.readers)}" if node.readers else f"{indent}  only to make others of")
     for child in network.nodes:
         if child.parent == node.id:
-            lines += _tree(child, network, depth + 1)
+            lines += _tree(child, network, depth + 1, bill)
     return lines
 
 

@@ -5,16 +5,28 @@ from __future__ import annotations
 from datetime import datetime
 
 from weft.aggregates.statistics import ROWS
+from weft.plan.bill import seconds_text
 from weft.plan.bound import Bound
 from weft.plan.explain import held_text, node_label, slices_text
 from weft.plan.needs import Needs
 from weft.plan.network import Network
 
+# Less than this is nothing, in seconds.
+NOTHING = 1e-5
+
 
 def explain_proposal(
-    needs: Needs, before: Network, after: Network, complete_from: datetime | None, bound: Bound
+    needs: Needs,
+    before: Network,
+    after: Network,
+    complete_from: datetime | None,
+    bound: Bound,
+    seconds: tuple[float, float] | None = None,
 ) -> str:
-    """The difference that the query makes: `before` is the network without it, `after` the one with it."""
+    """The difference that the query makes: `before` is the network without it, `after` the one with it.
+
+    `seconds` are those of a tick of both, as far as the stream ever ran.
+    """
     lines = ["if it were registered", f"  window {needs.window or 'none: totals over all that has arrived'}"]
     for part in needs.parts:
         now, then = before.by_id.get(part.node), after.by_id[part.node]
@@ -39,6 +51,10 @@ def explain_proposal(
     cuts = _cuts(after) - _cuts(before)
     if cuts:
         lines.append(f"  {cuts} more cuts between the values that predicates compare with")
+    if seconds is not None:
+        without, beside = seconds
+        longer = f"{seconds_text(beside - without)} longer" if beside - without > NOTHING else "no longer"
+        lines.append(f"  a tick of about {seconds_text(without)} would take {longer}")
     lines += [f"  would hold {held_text(complete_from)}", f"  state: {bound}"]
     return "\n".join(lines)
 

@@ -14,6 +14,11 @@ CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")
 ADVICE = re.compile(r" (If necessary|Use `try_|To return NULL|You may want)[^\n]*|\s*SQLSTATE: \w+")
 
 
+def lost_with_executor(error: BaseException) -> bool:
+    """Whether rows that Spark held for us went away with an executor: reading them again brings them back."""
+    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(error)
+
+
 def reason_of(error: BaseException) -> str:
     """The error condition and its sentence, which names the value; the first line of anything else.
 

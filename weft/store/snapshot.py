@@ -30,6 +30,8 @@ from weft.store.tables import (
 
 SUMS = "sums"
 """The key under which the sums of all tables are kept."""
+COSTS = "costs"
+"""The key under which the measured costs are kept."""
 Clock = Callable[[], datetime]
 Row = TypeVar("Row", bound=CatalogRow)
 
@@ -46,7 +48,15 @@ class Reader:
     def damaged_table(self) -> str | None:
         """A table that does not hold what was written into it; None where there is none, or no sum to compare with."""
         stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
-        sums = {} if stored is None else json.loads(stored)
+        if stored is None:
+            return None
+        try:
+            sums = dict(json.loads(stored))
+        except ValueError:
+            return "meta"
+        # The sums themselves may be what changed, names and all.
+        if sums.keys() != KIND_OF.keys():
+            return "meta"
         return next((name for name, total in sums.items() if f"{self._sum(name):032x}" != total), None)
 
     def _sum(self, table: str) -> int:
@@ -55,6 +65,11 @@ class Reader:
     def revision(self) -> int:
         """Changes whenever a stream, a query or an aggregate did."""
         return int(self._connection.scalars(meta_value("revision")).one())
+
+    def costs(self) -> dict[str, float]:
+        """What things cost on this machine, as far as that was measured."""
+        stored = self._connection.scalars(meta_value(COSTS)).one_or_none()
+        return {} if stored is None else json.loads(stored)
 
     def streams(self) -> tuple[StreamRow, ...]:
         return self._select(StreamRow)

@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, sel
 
 from weft.errors import EngineError, StateError
 from weft.store import tables
-from weft.store.snapshot import SUMS, Clock, Reader, chunks, meta_value
+from weft.store.snapshot import COSTS, SUMS, Clock, Reader, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import (
     TABLE_OF,
@@ -78,6 +78,11 @@ class Writer(Reader):
         where = tables.meta.c.key == "revision"
         self._connection.execute(update(tables.meta).where(where).values(value=str(revision + 1)))
         return revision + 1
+
+    def put_costs(self, costs: Mapping[str, float]) -> None:
+        """Keep what things cost on this machine."""
+        self._connection.execute(delete(tables.meta).where(tables.meta.c.key == COSTS))
+        self._connection.execute(insert(tables.meta), [{"key": COSTS, "value": json.dumps(dict(costs))}])
 
     def put_stream(self, row: StreamRow) -> None:
         """Add the stream or replace its definition; `created_at` stays that of the first time."""

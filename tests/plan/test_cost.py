@@ -1,0 +1,188 @@
+"""Facts, prices and decisions: what is guessed, what is counted, and that a plan is never dearer than the simple ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from weft.aggregates.catalog import AggregateCatalog
+from weft.plan.bill import bill_of
+from weft.plan.cost import Costs, add, node_amounts
+from weft.plan.decide import Draft, decider_for
+from weft.plan.facts import MANY, Estimates, Facts, kinds_behind, occupied
+from weft.plan.needs import Needs, analyse, node_id
+from weft.plan.network import Decision, Network, build_network, collect
+from weft.plan.placement import AT_HOME, Placement
+from weft.plan.search import Choice, Found, Search
+from weft.sql.bind import compile_query
+from weft.sql.ddl import parse_schema
+from weft.sql.query import StreamSchema
+
+COLUMNS = {"a": 3, "b": 4, "c": 5, "d": 6, "big": 100_000, "x": 1000}
+SCHEMA = "ts timestamp, a int, b int, c int, d int, big int, x int"
+AGGREGATES = AggregateCatalog()
+COSTS = Costs()
+
+
+def needs(sql: str, placement: Placement = AT_HOME) -> Needs:
+    schema = StreamSchema("s", dict(parse_schema(SCHEMA)), "ts")
+    return analyse(compile_query(sql, {"s": schema}, AGGREGATES), AGGREGATES, placement)
+
+
+def choice(sql: str, *, eager: bool = False) -> Choice:
+    shards, truths = needs(sql), needs(sql, Placement(truths=True))
+    same = [part.dimensions for part in shards.parts] == [part.dimensions for part in truths.parts]
+    return Choice(shards, None if same else truths, eager)
+
+
+def query(group: str, window: str = "'10 seconds'", where: str = "") -> str:
+    by = ", ".join(filter(None, (f"window(ts, {window})", group)))
+    return f"SELECT count(*) AS n FROM s {where} GROUP BY {by}"
+
+
+def facts(rows: float = 500_000, span: float = 20_000_000) -> Facts:
+    """A stream whose columns have the kinds above."""
+    sample = needs(query(", ".join(COLUMNS)))
+    kinds = {frozenset({one.name}): float(COLUMNS[str(one)]) for one in sample.groups}
+    return Facts(rows, span, kinds, 5)
+
+
+def price(queries: dict[str, Needs], decision: Decision, known: Facts) -> float:
+    draft = Draft(collect(queries), {}, {})
+    return decider_for(queries.values(), known, Costs()).price(draft, decision)
+
+
+def decide(queries: dict[str, Needs], known: Facts, costs: Costs = COSTS) -> Decision:
+    decider = decider_for(queries.values(), known, costs)
+    return decider.decide(Draft(collect(queries), {}, {}),
+                          lambda dimensions, running, tree: node_id("s", dimensions, running=running, tree=tree))
+
+
+def labels(network: Network) -> set[str]:
+    return {", ".join(sorted(map(str, node.dimensions))) for node in network.base}
+
+
+@pytest.mark.parametrize("kinds", [1, 7, 300, 20_000, 3_000_000])
+@pytest.mark.parametrize("rows", [10, 1_000, 1_000_000])
+def test_kinds_are_found_again_from_what_was_seen(kinds: int, rows: int) -> None:
+    seen = occupied(kinds, rows)
+    assert seen <= min(kinds, rows)
+    if seen < 0.99 * rows:
+        assert kinds_behind(seen, rows) == pytest.approx(kinds, rel=0.02)
+
+
+def test_a_union_has_as_many_kinds_as_its_parts_together_and_no_more_than_what_holds_it() -> None:
+    sample = needs(query("a, b, c"))
+    a, b, c = (frozenset({one.name}) for one in sample.groups)
+    known = Facts(1e6, 1e7, {a: 3.0, b: 4.0, c: 5.0}, 1)
+    estimates = Estimates(known, sample.groups, {})
+    assert estimates.kinds(a | b) == 12 and estimates.kinds(a | b | c) == 60
+    counted = Estimates(Facts(1e6, 1e7, {**known.groups, a | b | c: 20.0}, 1), sample.groups, {})
+    assert counted.kinds(a | b | c) == 20 and counted.kinds(a | b) == 12 and counted.kinds(b | c) == 20
+
+
+def test_facts_follow_what_ticks_show_and_survive_the_catalog() -> None:
+    known, names = Facts(), frozenset({"d1", "d2"})
+    known = known.learned(1_000, 5_000_000, {names: 100})
+    assert (known.rows, known.span, known.ticks) == (1_000, 5_000_000, 1)
+    assert known.groups[names] == pytest.approx(100, rel=0.01)
+    assert known.learned(0, 7, {}) == known, "an empty tick teaches nothing"
+    later = known
+    for _ in range(20):
+        later = later.learned(4_000, 5_000_000, {names: 4_000})
+    assert later.rows == pytest.approx(4_000, rel=0.01) and later.groups[names] > MANY / 100
+    assert later.drift(known, [names]) > 100 and known.drift(known, [names]) == 1
+    again = Facts.from_definition(later.definition())
+    assert again.groups.keys() == later.groups.keys() and again.rows == pytest.approx(later.rows, abs=0.1)
+
+
+def test_small_groups_are_made_of_a_union_that_nobody_asked_for_and_large_ones_are_not() -> None:
+    small = {group: needs(query(group)) for group in ("a, b", "b, c", "c, d", "a, d")}
+    network = build_network("s", small, decide(small, facts()))
+    assert labels(network) == {"a, b, c, d"} and not network.base[0].readers
+    assert set(network.stored) == {node.id for node in network.nodes if node.parent}
+    large = {group: needs(query(group)) for group in ("a, b", "big")}
+    assert labels(build_network("s", large, decide(large, facts()))) == {"a, b", "big"}
+
+
+def test_a_node_is_derived_where_that_is_cheaper_than_grouping_rows_once_more() -> None:
+    queries = {"wide": needs(query("big, x, a")), "small": needs(query("a"))}
+    cheap, dear = (decide(queries, facts(), Costs(derive=price)) for price in (1e-9, 1e-6))
+    assert labels(build_network("s", queries, cheap)) == {"a, big, x"}
+    assert labels(build_network("s", queries, dear)) == {"a", "a, big, x"}
+
+
+def test_windows_that_do_not_fit_each_other_get_trees_and_those_that_do_share_one() -> None:
+    def search(slides: list[int]) -> Found:
+        queries = {f"q{step}x{times}": choice(query("big", f"'{step * times} seconds', '{step} seconds'"), eager=True)
+                   for step in slides for times in (20, 40)}
+        known = Facts(200_000, 40_000_000, {frozenset({needs(query("big")).groups[0].name}): 5_000.0}, 5)
+        return Search(queries, known, Costs()).run()
+
+    apart, together = search([7, 9, 10, 11]), search([10, 20, 40])
+    assert len({place.tree for place in apart.placements.values()}) > 1
+    assert {place.tree for place in together.placements.values()} == {""}
+    assert apart.price < 0.7 * min(apart.everything, apart.nothing)
+
+
+def test_predicates_that_nobody_shares_become_truths_and_thresholds_do_not() -> None:
+    rare = {f"q{place}": choice(query("a", where=f"WHERE big = {place} AND x <> {place}")) for place in range(10)}
+    found = Search(rare, facts(), Costs()).run()
+    assert all(place.truths for place in found.placements.values()) and found.price < 0.8 * found.everything
+    many = {f"q{place}": choice(query("a", where=f"WHERE x > {place}")) for place in range(300)}
+    assert not any(place.truths for place in Search(many, facts(), Costs()).run().placements.values())
+
+
+def random_queries(random: Random) -> dict[str, Choice]:
+    found = {}
+    for place in range(random.randint(1, 14)):
+        group = ", ".join(random.sample(list(COLUMNS), random.randint(0, 3)))
+        step = random.choice([1, 5, 7, 10, 12, 15])
+        where = random.choice(["", "", f"WHERE x > {random.randint(0, 999)}", f"WHERE big = {place} AND a = 1"])
+        window = f"'{step * random.randint(1, 30)} seconds', '{step} seconds'"
+        found[f"q{place}"] = choice(query(group, window, where), eager=random.random() < 0.5)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_plan_is_priced_above_sharing_everything_or_nothing(seed: int) -> None:
+    random = Random(f"prices {seed}")
+    queries = random_queries(random)
+    known = facts(random.choice([100, 10_000, 1_000_000]), random.choice([1e6, 3e7, 1e9]))
+    search = Search(queries, known, Costs())
+    found = search.run()
+    assert found.price <= min(found.everything, found.nothing) * (1 + 1e-9), f"seed {seed}"
+    again = search.run(found.placements)
+    assert again.price <= found.price * (1 + 1e-9), "a search never leaves a plan for a dearer one"
+    assert found.placements.keys() == queries.keys()
+
+
+def test_a_new_query_goes_where_its_like_is_and_nobody_else_moves() -> None:
+    queries = {f"q{step}x{times}": choice(query("big", f"'{step * times} seconds', '{step} seconds'"), eager=True)
+               for step in (7, 9, 10, 11) for times in (20, 40)}
+    known = Facts(200_000, 40_000_000, {frozenset({needs(query("big")).groups[0].name}): 5_000.0}, 5)
+    placed = dict(Search(queries, known, Costs()).run().placements)
+    more = {**queries, "like": choice(query("big", "'140 seconds', '7 seconds'"), eager=True),
+            "other": choice(query("big", "'70 seconds', '10 seconds'"), eager=True)}
+    fresh = Search(more, known, Costs()).place(["like", "other"], placed)
+    assert fresh["like"] == placed["q7x20"] and fresh["other"].tree == placed["q10x20"].tree
+
+
+def test_bills_add_up_to_the_whole() -> None:
+    queries = {"one": needs(query("a, b")), "two": needs(query("a")), "three": needs(query("big"))}
+    network, known = build_network("s", queries), facts()
+    amounts = node_amounts(network, known, {}, {})
+    bill = bill_of(network, amounts, Costs())
+    assert bill.total == pytest.approx(Costs().price(add(amounts.values())))
+    assert sum(bill.share(name) for name in queries) == pytest.approx(bill.total)
+    assert bill.share("three") > bill.share("two"), "many groups cost more than few"
+
+
+def test_prices_grow_with_rows_and_nodes() -> None:
+    queries = {group: needs(query(group)) for group in ("a", "big")}
+    apart = Decision({})
+    assert price(queries, apart, facts(1_000_000)) > price(queries, apart, facts(100_000)) > 0
+    assert price({**queries, "x": needs(query("x"))}, apart, facts()) > price(queries, apart, facts())
+    assert timedelta(seconds=price(queries, apart, facts())) < timedelta(seconds=10)

@@ -1,0 +1,207 @@
+"""Calibration: a few minutes' work that shows what things cost here, and the prices that explain it best.
+
+Small engines run over made rows, each heavy in another thing: many base nodes, many statistics, many groups, many
+derived nodes, many windows finished ahead, many cuts. Every tick is one equation, what was done times unknown prices
+is the seconds that it took; the prices are the non-negative ones with the least relative error.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.engine import Engine
+from weft.plan.blocks import FAN_OUT
+from weft.plan.cost import Costs
+from weft.spark.arrived import SparkBatch
+from weft.spark.batch import project
+from weft.spark.checkpoint import BatchMark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "ts timestamp, a int, b int, c int, d int, e int, f int, many int, more bigint, x int, y double"
+KINDS = {"a": 3, "b": 4, "c": 5, "d": 6, "e": 7, "f": 8, "many": 20_000}
+START = 1_700_000_000_000_000
+SPAN = 20_000_000
+# Which prices explain which stages of a tick; what is left of a stage with nothing to do is the price of a tick.
+EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("spark",), ("job", "read", "test", "group", "key", "measure", "out")),
+    (("merge",), ("derive",)),
+    (("commit", "tend"), ("node", "store")),
+    (("finish",), ("family", "visit")),
+    (("plan", "learn", "mend"), ()),
+)
+# The first ticks of an engine compile code and fill caches; every so many ticks blocks are sealed.
+WARM_UP, MEASURED = 2, FAN_OUT
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Queries that are heavy in one thing, and how many rows a tick of theirs has."""
+
+    name: str
+    rows: int
+    queries: Mapping[str, str]
+    eager: bool = False
+    sharing: str = "everything"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A tick: what it did, by what it asks of every node, and the seconds that it took."""
+
+    probe: str
+    amounts: Mapping[str, float]
+    stages: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.stages.values())
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The prices, the ticks that they come from, and by which factor they are off: in the median, and at worst."""
+
+    costs: Costs
+    observations: tuple[Observation, ...]
+    error: float
+    worst: float
+
+
+def probes(scale: float = 1.0) -> list[Probe]:
+    """The workloads that calibration runs."""
+
+    def query(group: str, what: str = "count(*) AS n", window: str = "'10 seconds'", where: str = "") -> str:
+        by = ", ".join(part for part in (f"window(ts, {window})", group) if part)
+        return f"SELECT {', '.join(filter(None, (group, what)))} FROM rows {where} GROUP BY {by}"
+
+    few, many = round(100_000 * scale), round(1_000_000 * scale)
+    columns = "abcdef"
+    pairs = [f"{one}, {two}" for place, one in enumerate(columns) for two in columns[place + 1 :]]
+    measures = ", ".join(
+        [f"{kind}({column}) AS {kind}_{column}" for kind in ("sum", "min", "max", "avg") for column in ("x", "y", "a")]
+    )
+    single = {"one": query("a")}
+    wide = {"wide": query("a, b, c, d, e, f"), **{f"d{place}": query(pair) for place, pair in enumerate(pairs)}}
+    cuts = {f"p{place}": query("a", where=f"WHERE x > {place * 7}") for place in range(100)}
+    truths = {
+        f"t{place}": query("a", where=f"WHERE pmod(x + {place}, 7) = 3 OR x * {place + 2} > y") for place in range(6)
+    }
+    sliding = {f"w{step}": query("many", window=f"'{4 * step} seconds', '{step} seconds'") for step in (1, 2, 3)}
+    return [
+        Probe("few rows", few, single),
+        Probe("many rows", many, single),
+        Probe("base nodes", many, {f"q{place}": query(pair) for place, pair in enumerate(pairs)}),
+        Probe("two base nodes", many, {"qa": query("a"), "qb": query("b")}),
+        Probe("apart", many, {f"q{place}": query(pair) for place, pair in enumerate(pairs[:10])}, sharing="nothing"),
+        Probe("base nodes, few rows", few, {f"q{place}": query(pair) for place, pair in enumerate(pairs)}),
+        Probe("statistics", many, {"one": query("a", measures)}),
+        Probe("statistics in base nodes", many, {f"q{pair}": query(pair, measures) for pair in pairs[:6]}),
+        Probe("groups", many, {"many": query("many")}),
+        Probe("groups, statistics", many, {"many": query("many", measures)}),
+        Probe("only groups", many, {"more": query("more", window="'2 seconds'")}),
+        Probe("only groups, few rows", few, {"more": query("more", window="'2 seconds'")}),
+        Probe("derived nodes", many, wide),
+        Probe("derived from many", many, {"many": query("many, a, b"), **{c: query(c) for c in ("a", "b", "many")}}),
+        Probe("finished ahead", many, sliding, eager=True),
+        Probe("finished ahead, few", few, {c: query(c, window="'8 seconds', '2 seconds'") for c in columns}, True),
+        Probe("cuts", many, cuts),
+        Probe("truths", many, truths),
+        Probe("a second job", many, {"one": query("a", "max_by(b, y) AS m, min(CAST(x AS string)) AS s")}),
+    ]
+
+
+def calibrate(
+    spark: SparkSession, *, scale: float = 1.0, progress: Callable[[str], None] = lambda name: None
+) -> Calibration:
+    """Measure, and fit the prices."""
+    observations: list[Observation] = []
+    with tempfile.TemporaryDirectory(prefix="weft-calibrate-") as folder:
+        chosen = probes(scale)
+        # Java compiles what it runs often: the first engines of all would be slower than what follows.
+        list(_observe(spark, Path(folder) / "warm", chosen[2]))
+        for place, probe in enumerate(chosen):
+            progress(probe.name)
+            observations += _observe(spark, Path(folder) / str(place), probe)
+    return fit(observations)
+
+
+def fit(observations: list[Observation]) -> Calibration:
+    """The prices with the least relative error over all ticks."""
+    prices = {"tick": 0.0}
+    seconds = np.array([one.seconds for one in observations])
+    for stages, names in EXPLAINED:
+        taken = np.array([sum(one.stages.get(stage, 0.0) for stage in stages) for one in observations])
+        columns = [[1.0, *(one.amounts.get(name, 0.0) for name in names)] for one in observations]
+        rest, *found = _least_squares(np.array(columns) / seconds[:, None], taken / seconds)
+        prices["tick"] += float(rest)
+        prices |= dict(zip(names, map(float, found), strict=True))
+    costs = Costs(**prices)
+    ratios = [costs.price(one.amounts) / one.seconds for one in observations]
+    factors = [max(ratio, 1 / ratio) for ratio in ratios]
+    return Calibration(costs, tuple(observations), float(median(factors)), float(max(factors)))
+
+
+def _least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The non-negative solution with the least squared error, one unknown at a time until nothing moves."""
+    scales = np.linalg.norm(matrix, axis=0)
+    used = scales > 0
+    scaled = matrix[:, used] / scales[used]
+    product, aim = scaled.T @ scaled, scaled.T @ target
+    solution = np.zeros(scaled.shape[1])
+    for _ in range(20_000):
+        before = solution.copy()
+        for place in range(len(solution)):
+            rest = aim[place] - product[place] @ solution + product[place, place] * solution[place]
+            solution[place] = max(0.0, rest / product[place, place])
+        if np.abs(solution - before).max() < 1e-12:
+            break
+    found = np.zeros(matrix.shape[1])
+    found[used] = solution / scales[used]
+    return found
+
+
+def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observation]:
+    """The measured ticks of one engine."""
+    with Engine(folder / "state", spark=spark, sharing=probe.sharing) as engine:
+        engine.add_stream("rows", source="parquet", path=folder / "in", schema=SCHEMA, event_time="ts")
+        engine.register_all(dict(probe.queries), eager=probe.eager)
+        ticker = engine._ticker("rows")
+        for number in range(WARM_UP + MEASURED):
+            path = folder / f"{number}.parquet"
+            _write_rows(path, probe.rows, number)
+            mark = BatchMark("calibration", number, str(number))
+            rows = spark.read.schema(SCHEMA).parquet(str(path))
+            ticker.run(SparkBatch(project(rows, ticker.stream), mark, ticker.stream))
+            if number >= WARM_UP:
+                yield Observation(probe.name, ticker.last["amounts"], ticker.last["seconds"])
+
+
+def _write_rows(path: Path, rows: int, number: int) -> None:
+    """Rows of one tick, in the order of their times."""
+    random = np.random.default_rng(number)
+    moments = START + number * SPAN + np.arange(rows) * SPAN // rows
+    columns = {name: random.integers(0, kinds, rows).astype(np.int32) for name, kinds in KINDS.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        pa.table(
+            {
+                "ts": pa.array(moments, pa.timestamp("us", tz="UTC")),
+                **columns,
+                "more": random.integers(0, 1 << 40, rows),
+                "x": random.integers(0, 1000, rows).astype(np.int32),
+                "y": random.random(rows) * 1000,
+            }
+        ),
+        path,
+    )

@@ -1,0 +1,198 @@
+"""The cost model: what a tick of a network does, counted, and how long each of these things takes on this machine.
+
+`amounts` counts; `Costs` has a price for everything that is counted, measured by `weft calibrate`. The price of a tick
+is the sum of the products, so the same counts serve planning, the bill of a query, and learning the prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from math import log2
+from typing import Any
+
+from weft.plan.facts import Estimates, Facts
+from weft.plan.jobs import MOST_KEYS, jobs_of, keys_of
+from weft.plan.network import Network, Node
+from weft.plan.slices import Slicing
+from weft.plan.windows import Window, micros
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds for one of each. The defaults were measured on two cores of a small server."""
+
+    tick: float = 0.016
+    job: float = 0.24
+    read: float = 2.7e-8
+    test: float = 2.5e-8
+    group: float = 2.3e-8
+    key: float = 8.6e-9
+    measure: float = 7.0e-9
+    out: float = 2.4e-7
+    derive: float = 3.2e-8
+    node: float = 4.3e-3
+    store: float = 7.2e-8
+    family: float = 1.8e-2
+    visit: float = 4.0e-8
+
+    def definition(self) -> dict[str, float]:
+        return asdict(self)
+
+    @classmethod
+    def from_definition(cls, kept: Mapping[str, Any]) -> Costs:
+        return cls(**{one.name: float(kept[one.name]) for one in fields(cls) if one.name in kept})
+
+    def price(self, amounts: Mapping[str, float]) -> float:
+        """The seconds that these amounts take."""
+        return float(sum(getattr(self, name) * amount for name, amount in amounts.items()))
+
+
+NAMES = tuple(one.name for one in fields(Costs))
+MEANING = {
+    "tick": "a tick with nothing to do",
+    "job": "a Spark job",
+    "read": "reading a row",
+    "test": "testing a row against one predicate or one cut on the way to its cell or slice",
+    "group": "putting a row into its group in one base node",
+    "key": "carrying one grouping key of a row along to one base node",
+    "measure": "adding a row to one statistic of one base node",
+    "out": "a value of a partial row from Spark to the driver",
+    "derive": "a value of a partial row merged into one derived node",
+    "node": "a stored node in a tick: its file and its line in the catalog",
+    "store": "a value of a partial row written and later merged into blocks",
+    "family": "a family of windows that are finished ahead",
+    "visit": "a value of a partial row of one window that is finished ahead",
+}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What pricing needs to know of a node: partial rows in a tick, its parent's, and what becomes of them.
+
+    values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
+    through, and families: in how many statements.
+    """
+
+    rows: float
+    parent_rows: float | None
+    values: int
+    stored: bool
+    visits: float = 0.0
+    families: int = 0
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What every base node carries along because one statement computes them all: grouping keys and statistics."""
+
+    keys: int
+    measures: int
+
+
+def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, float]:
+    """What one node asks of a tick."""
+    found: dict[str, float] = {}
+    if load.parent_rows is None:
+        found = {
+            "group": facts.rows,
+            "key": facts.rows * carried.keys,
+            "measure": facts.rows * carried.measures,
+            "out": load.rows * (carried.keys + carried.measures),
+        }
+    else:
+        found = {"derive": load.parent_rows * load.values}
+    if load.stored:
+        found |= {"node": 1, "store": load.rows * load.values}
+    if load.visits or load.families:
+        found |= {"visit": load.visits * load.values, "family": load.families}
+    return found
+
+
+def amounts_of_rows(facts: Facts, tests: float, jobs: int) -> dict[str, float]:
+    """What a tick does whatever its nodes are: its jobs, and every row read and tested."""
+    return {"tick": 1, "job": jobs, "read": facts.rows, "test": facts.rows * tests}
+
+
+def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """The sum of several amounts."""
+    total: dict[str, float] = {}
+    for part in parts:
+        for name, amount in part.items():
+            total[name] = total.get(name, 0.0) + amount
+    return total
+
+
+def visits(window: Window, rows: float) -> float:
+    """Partial rows that finishing all windows of a kind goes through in a tick of so many."""
+    return rows * micros(window.range) / micros(window.slide)
+
+
+def tests_of_slicing(slicing: Slicing) -> float:
+    """How many comparisons it takes to find a row's slice."""
+    if slicing.kind == "scattered":
+        return len(slicing.progressions)
+    return log2(len(slicing.table) + 1) + 1 if slicing.kind == "table" else 1
+
+
+def tests_of_cuts(count: int) -> float:
+    """How many comparisons it takes to find a value's cell."""
+    return log2(count + 2) + 1
+
+
+def node_amounts(
+    network: Network,
+    facts: Facts,
+    eager: Mapping[str, Iterable[Window]],
+    families: Mapping[str, int],
+    measured: Mapping[str, float] | None = None,
+) -> dict[str, dict[str, float]]:
+    """What each node of a network asks of a tick; the stream's own part is under the empty name.
+
+    Nodes have as many partial rows as the facts let expect, or as were measured.
+    """
+    estimates = estimates_for(network, facts)
+    rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
+    carried = Carried(
+        min(MOST_KEYS, len({key for node in network.base for key in keys_of(node)})),
+        len({one for node in network.base for one in node.statistics}),
+    )
+    found = {
+        node.id: amounts_of_node(
+            Load(
+                rows[node.id],
+                None if node.parent is None else rows[node.parent],
+                len(node.dimensions) + len(node.statistics),
+                bool(node.readers),
+                sum(visits(window, rows[node.id]) for window in eager.get(node.id, ())),
+                families.get(node.id, 0),
+            ),
+            facts,
+            carried,
+        )
+        for node in network.nodes
+    }
+    return {"": amounts_of_rows(facts, tests_of(network), len(jobs_of(network))), **found}
+
+
+def estimates_for(network: Network, facts: Facts) -> Estimates:
+    """Group counts for the dimensions of a network."""
+    dimensions = {one for node in network.nodes for one in node.dimensions}
+    return Estimates(facts, dimensions, {name: len(points) for name, points in network.cuts})
+
+
+def tests_of(network: Network) -> float:
+    """How many comparisons a row meets before it is grouped."""
+    base = network.base
+    cuts = {name: len(points) for name, points in network.cuts}
+    dimensions = {one for node in base for one in node.dimensions}
+    slicings = {node.tree: node.slicing for node in base if node.slicing is not None}
+    cells = sum(tests_of_cuts(cuts.get(one.name, 0)) for one in dimensions if one.cells)
+    truths = sum(1 for one in dimensions if one.type.name == "boolean" and not one.cells)
+    return cells + truths + sum(map(tests_of_slicing, slicings.values()))
+
+
+def _rows(node: Node, estimates: Estimates) -> float:
+    names = frozenset(one.name for one in node.dimensions)
+    return estimates.rows(names, None if node.slicing is None else node.slicing.mean_length())
+

@@ -1,0 +1,253 @@
+"""What is computed from rows and what from other nodes, for queries that have their places: pairs that pay are joined.
+
+A base node costs every row once more, a derived one only the partial rows of its parent. Two base nodes can be derived
+from the union of their dimensions, a node that nobody asked for: it costs a row once instead of twice, and has more
+groups. `decide` starts with the cheapest parent for every node, or none, and joins base nodes as long as that saves.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from weft.aggregates.statistics import hashable
+from weft.plan.cost import (
+    Carried,
+    Costs,
+    Load,
+    add,
+    amounts_of_node,
+    amounts_of_rows,
+    tests_of_cuts,
+    tests_of_slicing,
+    visits,
+)
+from weft.plan.dimensions import Dimension
+from weft.plan.facts import Estimates, Facts
+from weft.plan.jobs import MOST_KEYS
+from weft.plan.needs import Needs
+from weft.plan.network import Decision, Wanted, all_cuts, refuse, slicings_of
+from weft.plan.slices import Slicing
+from weft.plan.windows import Window
+
+Dimensions = frozenset[Dimension]
+# Beyond this many base nodes only those with the fewest rows are joined in pairs: they are those that can gain.
+MOST_JOINED = 200
+# Sharing is left, and a union that nobody asked for is made, only for at least this much of a tick, in seconds: counts
+# are guesses until something runs.
+WORTH = 2e-3
+
+
+@dataclass
+class Draft:
+    """A network to be: the nodes that are wanted, and the windows of theirs that are finished ahead."""
+
+    wanted: Mapping[str, Wanted]
+    eager: Mapping[str, set[Window]]
+    families: Mapping[str, int]
+    slicings: Mapping[str, Slicing | None] = field(init=False)
+    carried: Carried = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.slicings = slicings_of(self.wanted)
+        self.carried = carried_by(self.wanted.values())
+
+
+@dataclass
+class Group:
+    """Base nodes that are made of one: their union, which is one of them or nobody's."""
+
+    dimensions: Dimensions
+    running: bool
+    tree: str
+    members: tuple[str, ...]
+    rows: float
+    # The one of them that is the union itself, if there is one, and how many values the others have.
+    top: str | None
+    derived: int
+
+
+class Decider:
+    """Decides drafts of one stream; what dimension sets hold, and which hold which, is worked out once for all."""
+
+    def __init__(self, estimates: Estimates, costs: Costs, cuts: Mapping[str, int]) -> None:
+        self.estimates, self.costs, self.facts = estimates, costs, estimates.facts
+        self._cuts = cuts
+        self._names: dict[Dimensions, frozenset[str]] = {}
+        self._wider: dict[Dimensions, list[Dimensions]] = {}
+
+    def rows(self, draft: Draft, dimensions: Dimensions, running: bool, tree: str) -> float:
+        """Partial rows in a tick."""
+        names = self._names.get(dimensions)
+        if names is None:
+            names = self._names[dimensions] = frozenset(one.name for one in dimensions)
+        slicing = None if running else draft.slicings[tree]
+        return self.estimates.rows(names, None if slicing is None else slicing.mean_length())
+
+    def decide(self, draft: Draft, name: Callable[[Dimensions, bool, str], str]) -> Decision:
+        """The cheapest way that is found; `name` names unions."""
+        rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in draft.wanted.items()}
+        base = self._base_cost(draft)
+        parents = {}
+        for node, finer in self.candidates(draft).items():
+            parent = min(finer, key=lambda other: (rows[other], other), default=None)
+            if parent is not None:
+                derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
+                if derived <= base + rows[node] * _columns(draft) * self.costs.out + WORTH:
+                    parents[node] = parent
+        groups = [
+            Group(one.dimensions, one.running, one.tree, (node,), rows[node], node, 0)
+            for node, one in draft.wanted.items()
+            if node not in parents
+        ]
+        unions = {}
+        for group in self._join(draft, groups, base):
+            if len(group.members) == 1:
+                continue
+            top = group.top
+            if top is None:
+                top = name(group.dimensions, group.running, group.tree)
+                unions[top] = Wanted(group.running, group.dimensions, group.tree, counts_values=False)
+            parents |= {node: top for node in group.members if node != top}
+        return Decision(parents, unions)
+
+    def candidates(self, draft: Draft) -> dict[str, list[str]]:
+        """For every node the others that it could be derived from."""
+        nodes: dict[Dimensions, list[str]] = {}
+        for node, one in draft.wanted.items():
+            nodes.setdefault(one.dimensions, []).append(node)
+        self._learn_wider(nodes)
+        found = {}
+        for node, one in draft.wanted.items():
+            finer = (other for wider in self._wider[one.dimensions] for other in nodes.get(wider, ()))
+            found[node] = [other for other in finer if other != node and not refuse(one, draft.wanted[other])]
+        return found
+
+    def price(self, draft: Draft, decision: Decision) -> float:
+        """The seconds of a tick under a decision."""
+        everything = {**draft.wanted, **decision.unions}
+        rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in everything.items()}
+        base = [one for node, one in everything.items() if node not in decision.parents]
+        # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
+        carried = Carried(carried_by(base).keys, draft.carried.measures)
+        parts = []
+        for node, one in everything.items():
+            parent = decision.parents.get(node)
+            finished = sum(visits(window, rows[node]) for window in draft.eager.get(node, ()))
+            load = Load(
+                rows[node],
+                None if parent is None else rows[parent],
+                _values(one),
+                node in draft.wanted,
+                finished,
+                draft.families.get(node, 0),
+            )
+            parts.append(amounts_of_node(load, self.facts, carried))
+        parts.append(amounts_of_rows(self.facts, self._tests(draft, base), _jobs(base)))
+        return self.costs.price(add(parts))
+
+    def _learn_wider(self, nodes: Iterable[Dimensions]) -> None:
+        fresh = [one for one in nodes if one not in self._wider]
+        for one in fresh:
+            for other, wider in self._wider.items():
+                if other <= one:
+                    wider.append(one)
+            self._wider[one] = [other for other in self._wider if one <= other]
+            self._wider[one].append(one)
+
+    def _base_cost(self, draft: Draft) -> float:
+        """What one more base node costs all rows of a tick."""
+        costs, carried = self.costs, draft.carried
+        return self.facts.rows * (costs.group + costs.key * carried.keys + costs.measure * carried.measures)
+
+    def _cost(self, draft: Draft, group: Group, base: float) -> float:
+        return base + group.rows * (self.costs.out * _columns(draft) + self.costs.derive * group.derived)
+
+    def _join(self, draft: Draft, groups: list[Group], base: float) -> list[Group]:
+        """Join the two groups that save most until none do."""
+        groups.sort(key=lambda one: (one.rows, one.members))
+        alive = dict(enumerate(groups[:MOST_JOINED]))
+        heap: list[tuple[float, int, int]] = []
+
+        def offer(a: int, b: int) -> None:
+            joined = self._joined(draft, alive[a], alive[b])
+            if joined is not None:
+                apart = self._cost(draft, alive[a], base) + self._cost(draft, alive[b], base)
+                gain = apart - self._cost(draft, joined, base)
+                if gain > WORTH:
+                    heapq.heappush(heap, (-gain, a, b))
+
+        for a in alive:
+            for b in range(a):
+                offer(a, b)
+        serial = len(groups)
+        while heap:
+            _, a, b = heapq.heappop(heap)
+            if a not in alive or b not in alive:
+                continue
+            joined = self._joined(draft, alive.pop(a), alive.pop(b))
+            assert joined is not None
+            alive[serial] = joined
+            for other in list(alive):
+                if other != serial:
+                    offer(serial, other)
+            serial += 1
+        return [*alive.values(), *groups[MOST_JOINED:]]
+
+    def _joined(self, draft: Draft, one: Group, other: Group) -> Group | None:
+        """Both in one; None where their slices differ, or value counts would have to keep what is not counted."""
+        if not one.running and not other.running and one.tree != other.tree:
+            return None
+        running = one.running and other.running
+        tree = one.tree if not one.running else other.tree
+        dimensions = one.dimensions | other.dimensions
+        whole = (dimensions, running)
+        tops = [each.top for each in (one, other) if each.top and (each.dimensions, each.running) == whole]
+        members = (*one.members, *other.members)
+        if tops and any(refuse(draft.wanted[node], draft.wanted[tops[0]]) for node in members if node != tops[0]):
+            return None
+        rows = self.rows(draft, dimensions, running, tree)
+        derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
+        return Group(dimensions, running, tree, members, rows, tops[0] if tops else None, derived)
+
+    def _tests(self, draft: Draft, base: Iterable[Wanted]) -> float:
+        dimensions = {dimension for one in base for dimension in one.dimensions}
+        trees = {one.tree for one in base if not one.running}
+        slices = sum(tests_of_slicing(slicing) for tree in trees if (slicing := draft.slicings[tree]) is not None)
+        cells = sum(tests_of_cuts(self._cuts.get(one.name, 0)) for one in dimensions if one.cells)
+        return slices + cells + sum(one.type.name == "boolean" and not one.cells for one in dimensions)
+
+
+def decider_for(queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
+    """A decider that knows the dimensions of these queries."""
+    queries = list(queries)
+    cuts = {name: len(points) for name, points in all_cuts(queries)}
+    dimensions = {one for needs in queries for part in needs.parts for one in part.dimensions}
+    return Decider(Estimates(facts, dimensions, cuts), costs, cuts)
+
+
+def carried_by(base: Iterable[Wanted]) -> Carried:
+    """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
+    base = list(base)
+    dimensions = {dimension for one in base for dimension in one.dimensions}
+    slices = {("" if one.running else "slices", one.tree) for one in base}
+    return Carried(
+        min(MOST_KEYS, len(dimensions) + len(slices)), len({each for one in base for each in one.statistics})
+    )
+
+
+def _columns(draft: Draft) -> int:
+    return draft.carried.keys + draft.carried.measures
+
+
+def _values(one: Wanted) -> int:
+    return len(one.dimensions) + len(one.statistics)
+
+
+def _jobs(base: Iterable[Wanted]) -> int:
+    """How many Spark jobs it takes, roughly: keys and statistics that need a sort are counted, not packed."""
+    base = list(base)
+    keys = {dimension for one in base for dimension in one.dimensions} | {one.tree for one in base}
+    sorting = any(not hashable(one) for each in base for one in each.statistics)
+    return -(-len(keys) // MOST_KEYS) + sorting

@@ -1,0 +1,157 @@
+"""Facts: what was learned of a stream by running it, and what they say of nodes that nobody has made yet.
+
+Groups are counted by sketches over the partial rows that every tick makes anyway. Of a dimension set that no node has,
+the counts of its parts are multiplied: too many rather than too few, so that a union is never made on a hope.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.plan.dimensions import Dimension
+
+Names = frozenset[str]
+
+# What is assumed of a stream that never ran, and of a dimension that was never counted.
+ROWS = 100_000
+SPAN = 60_000_000
+GROUPS = 100
+# A truth that was never counted: most rows of a stream are on one side of most predicates.
+TRUTHS = 1.4
+# More groups than any tick has rows.
+MANY = 1e15
+# How much a new count weighs against what was known before.
+WEIGHT = 0.5
+MOST_COUNTS = 2_000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Rows and microseconds of event time in a tick, and how many kinds of groups there are by dimension set."""
+
+    rows: float = ROWS
+    span: float = SPAN
+    groups: Mapping[Names, float] = field(default_factory=dict)
+    ticks: int = 0
+
+    def definition(self) -> dict[str, Any]:
+        """As plain JSON values, for the catalog."""
+        groups = {" ".join(sorted(names)): round(kinds, 1) for names, kinds in self.groups.items()}
+        return {"rows": round(self.rows, 1), "span": round(self.span), "ticks": self.ticks, "groups": groups}
+
+    @classmethod
+    def from_definition(cls, kept: Mapping[str, Any]) -> Facts:
+        groups = {frozenset(names.split()): kinds for names, kinds in kept["groups"].items()}
+        return cls(kept["rows"], kept["span"], groups, kept["ticks"])
+
+    def learned(self, rows: int, span: int, seen: Mapping[Names, float]) -> Facts:
+        """The facts after one more tick, in which so many groups were seen; an empty tick teaches nothing."""
+        if not rows:
+            return self
+        known = dict(self.groups)
+        for names, count in seen.items():
+            kinds = max(1.0, kinds_behind(count, rows))
+            # Counted last, kept longest.
+            before = known.pop(names, kinds)
+            known[names] = before ** (1 - WEIGHT) * kinds**WEIGHT
+        if not self.ticks:
+            return Facts(rows, max(span, 1), known, 1)
+        for names in list(known)[: max(0, len(known) - MOST_COUNTS)]:
+            del known[names]
+        return Facts(
+            self.rows + WEIGHT * (rows - self.rows),
+            max(1, self.span + WEIGHT * (span - self.span)),
+            known,
+            self.ticks + 1,
+        )
+
+    def drift(self, other: Facts, sets: Iterable[Names]) -> float:
+        """By which factor the most changed of rows, pace and groups differs."""
+        pairs = [(self.rows, other.rows), (self.rows / self.span, other.rows / other.span)]
+        pairs += [(self.groups[one], other.groups[one]) for one in sets if one in self.groups and one in other.groups]
+        return max(max(a, b, 1e-9) / max(min(a, b), 1e-9) for a, b in pairs)
+
+
+def occupied(kinds: float, rows: float) -> float:
+    """How many of so many kinds are among so many rows, all being as likely.
+
+    >>> round(occupied(10, 1000)), round(occupied(1e9, 1000))
+    (10, 1000)
+    """
+    if kinds <= 0 or rows <= 0:
+        return 0.0
+    return kinds * -math.expm1(-rows / kinds)
+
+
+def kinds_behind(seen: float, rows: float) -> float:
+    """How many kinds there are when so many were seen among so many rows: `occupied` backwards.
+
+    >>> round(kinds_behind(occupied(5_000, 10_000), 10_000))
+    5000
+    """
+    if seen >= 0.999 * rows:
+        return MANY
+    low, high = max(seen, 1e-9), MANY
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        if occupied(middle, rows) < seen:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class Estimates:
+    """How many kinds of groups dimension sets have, known or guessed; every set is worked out once."""
+
+    def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
+        self.facts = facts
+        self._most = {one.name: _most(one, cuts) for one in dimensions}
+        self._typical = {one.name: TRUTHS if _is_truth(one) else self._most[one.name] or GROUPS for one in dimensions}
+        self._known = facts.groups
+        self._kinds: dict[Names, float] = {}
+
+    def kinds(self, names: Names) -> float:
+        """How many groups there would be if the stream went on for ever."""
+        found = self._kinds.get(names)
+        if found is None:
+            found = self._kinds[names] = self._guess(names)
+        return found
+
+    def rows(self, names: Names, slice_length: float | None) -> float:
+        """How many partial rows a tick makes by these dimensions, in slices so long, or without any."""
+        kinds, facts = self.kinds(names), self.facts
+        if slice_length is None:
+            return occupied(kinds, facts.rows)
+        # A tick begins and ends within slices.
+        slices = facts.span / slice_length + 1
+        return slices * occupied(kinds, facts.rows / slices)
+
+    def _guess(self, names: Names) -> float:
+        if names in self._known:
+            return max(1.0, self._known[names])
+        rest, guess = set(names), 1.0
+        parts = [one for one in self._known if one < names]
+        for part in sorted(parts, key=lambda one: (-len(one), self._known[one], sorted(one))):
+            if part and part <= rest:
+                rest -= part
+                guess *= self._known[part]
+        for name in rest:
+            guess *= self._typical.get(name, GROUPS)
+        wider = [self._known[one] for one in self._known if names < one]
+        most = math.prod(self._most.get(name) or MANY for name in names)
+        return max(1.0, min([guess, most, MANY, *wider]))
+
+
+def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:
+    """The most kinds that a dimension can have, where its type says so; NULL is one."""
+    if dimension.cells:
+        return cuts.get(dimension.name, 1) + 2
+    return 3 if _is_truth(dimension) else None
+
+
+def _is_truth(dimension: Dimension) -> bool:
+    return dimension.type.name == "boolean"

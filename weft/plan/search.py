@@ -1,0 +1,310 @@
+"""One search over all that the optimizer may choose: trees of windows, forms of predicates, base nodes and unions.
+
+A candidate says for every shape of query (its dimension sets and its window) which tree it is in and whether its
+predicate is kept as one truth. What is computed from what follows by weft/plan/decide.py, the price by
+weft/plan/cost.py. The search starts with sharing everything; tries the trees that Weave Share finds, for all windows
+and for those of each dimension set; tries truths; then moves single shapes, as long as any of it saves. What it returns
+is never priced above sharing everything or sharing nothing, because both are candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from weft.plan.cost import Costs
+from weft.plan.decide import Dimensions, Draft, decider_for
+from weft.plan.facts import Facts
+from weft.plan.needs import Needs
+from weft.plan.network import Decision, Wanted, share_everything
+from weft.plan.placement import Placement
+from weft.plan.weave.share import weave_share
+from weft.plan.windows import Window
+
+# How many candidates a search prices at most.
+EFFORT = 400
+# A predicate of more kinds than this is not worth a dimension for each.
+MOST_TRUTHS = 32
+# Weave Share's rate is rows for one fragment's worth of work; what a fragment costs here depends on more, so several
+# rates are tried.
+RATES = (0.1, 1.0, 10.0)
+# Beyond this many windows one rate must do.
+MANY_WINDOWS = 200
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A query as the search sees it: what it needs in either form (None where there is only one)."""
+
+    shards: Needs
+    truths: Needs | None = None
+    eager: bool = False
+
+
+@dataclass
+class Shape:
+    """Queries that differ in nothing that a placement depends on."""
+
+    window: Window | None
+    queries: list[str] = field(default_factory=list)
+    # The nodes in either form: dimensions, and what is wanted of each.
+    shards: dict[Dimensions, Wanted] = field(default_factory=dict)
+    truths: dict[Dimensions, Wanted] = field(default_factory=dict)
+    eager: bool = False
+
+    @property
+    def can_be_truths(self) -> bool:
+        return 0 < len(self.truths) <= MOST_TRUTHS * len(self.shards)
+
+
+Place = tuple[str, bool]
+Candidate = tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search chose: each query's place, the price, and what it would be to share everything or nothing."""
+
+    placements: Mapping[str, Placement]
+    price: float
+    everything: float
+    nothing: float
+    tried: int
+
+
+class Search:
+    """A search for the queries of one stream."""
+
+    def __init__(self, queries: Mapping[str, Choice], facts: Facts, costs: Costs, effort: int = EFFORT) -> None:
+        self.shapes = _shapes(queries)
+        self._queries, self._effort, self.tried = queries, effort, 0
+        forms = [needs for one in queries.values() for needs in (one.shards, one.truths) if needs is not None]
+        self._decider = decider_for(forms, facts, costs)
+        self._prices: dict[Candidate, float] = {}
+
+    def run(self, now: Mapping[str, Placement] | None = None) -> Found:
+        """Search from sharing everything, and from where queries are now if that is better."""
+        together = tuple(("", False) for _ in self.shapes)
+        everything, nothing = self.everything(), self.nothing()
+        best = min([together, *([self._candidate(now)] if now is not None else [])], key=self.price)
+        best = self._weave(best)
+        best = self._truths(best)
+        best = self._move(best)
+        price = self.price(best)
+        if nothing < price:
+            return Found(apart(self._queries), nothing, everything, nothing, self.tried)
+        return Found(self._placements(best, now or {}), price, everything, nothing, self.tried)
+
+    def place(self, fresh: Iterable[str], now: Mapping[str, Placement]) -> dict[str, Placement]:
+        """Where new queries go while all others stay: where their like is, or the cheapest of a few places."""
+        names = set(fresh)
+        candidate = list(self._candidate(now))
+        for place, shape in enumerate(self.shapes):
+            settled = [name for name in shape.queries if name not in names and name in now]
+            if settled or shape.window is None and not shape.can_be_truths:
+                continue
+            trees = {tree for tree, _ in candidate} if shape.window is not None else {""}
+            forms = (False, True) if shape.can_be_truths else (False,)
+            options = [(tree, form) for tree in sorted({*trees, _own(shape)}) for form in forms]
+            if shape.window is None:
+                options = [("", form) for form in forms]
+            options.sort(key=lambda option: (self._replaced(candidate, place, option), option))
+            candidate[place] = options[0]
+        placed = self._placements(tuple(candidate), now)
+        return {name: placed[name] for name in names}
+
+    def price(self, candidate: Candidate) -> float:
+        """The seconds of a tick."""
+        found = self._prices.get(candidate)
+        if found is None:
+            self.tried += 1
+            draft = self._draft(candidate)
+            found = self._prices[candidate] = self._decider.price(draft, self._decider.decide(draft, _union_name()))
+        return found
+
+    def price_of(self, placements: Mapping[str, Placement]) -> float:
+        """The seconds of a tick with queries placed like this."""
+        return self.price(self._candidate(placements))
+
+    def everything(self) -> float:
+        """The price with one tree, and every node made of another that can be."""
+        draft = self._draft(tuple(("", False) for _ in self.shapes))
+        candidates = {node: tuple(finer) for node, finer in self._decider.candidates(draft).items()}
+        return self._decider.price(draft, share_everything(draft.wanted, candidates))
+
+    def nothing(self) -> float:
+        """The price with every query by itself: its own slices, its own predicate, its own base nodes."""
+        wanted: dict[str, Wanted] = {}
+        eager: dict[str, set[Window]] = {}
+        for name, one in self._queries.items():
+            needs = one.truths or one.shards
+            for place, part in enumerate(needs.parts):
+                mine = Wanted(needs.window is None, part.dimensions, name)
+                mine.statistics.update(part.statistics)
+                if needs.window is not None:
+                    mine.windows.add(needs.window)
+                    eager[f"{name} {place}"] = {needs.window} if one.eager else set()
+                wanted[f"{name} {place}"] = mine
+        draft = Draft(wanted, eager, {node: 1 for node, windows in eager.items() if windows})
+        return self._decider.price(draft, Decision({}))
+
+    def _weave(self, best: Candidate) -> Candidate:
+        """The trees that Weave Share finds: for all windows together, then for those of each dimension set."""
+        sets: dict[Dimensions, list[int]] = {}
+        for place, shape in enumerate(self.shapes):
+            for dimensions in shape.shards if shape.window is not None else ():
+                sets.setdefault(dimensions, []).append(place)
+        everyone = [place for place, shape in enumerate(self.shapes) if shape.window is not None]
+        for places in [everyone, *sorted(sets.values(), key=len, reverse=True)]:
+            windows = {window for place in places if (window := self.shapes[place].window) is not None}
+            if len(windows) < 2 or self.tried >= self._effort:
+                continue
+            for rate in self._rates(places, len(windows)):
+                plan = weave_share(sorted(windows, key=str), rate=rate, refine=len(windows) <= MANY_WINDOWS)
+                trees = {window: _label(tree) for tree in plan.trees for window in tree}
+                trial = list(best)
+                for place in places:
+                    window = self.shapes[place].window
+                    assert window is not None
+                    trial[place] = (trees[window], best[place][1])
+                best = min(best, tuple(trial), key=self.price)
+        return best
+
+    def _rates(self, places: Iterable[int], windows: int) -> list[float]:
+        """Weave Share's rates for these shapes: rows a second over what a fragment's groups cost."""
+        facts, costs = self._decider.facts, self._decider.costs
+        a_row = costs.group + costs.measure
+        groups = [
+            self._decider.estimates.kinds(frozenset(one.name for one in dimensions))
+            for place in places
+            for dimensions in self.shapes[place].shards
+        ]
+        fragment = min(max(groups, default=1.0), facts.rows) * (costs.out + costs.store + costs.visit)
+        rate = facts.rows / facts.span * 1e6 * a_row / max(fragment, 1e-12)
+        return [round(max(rate * factor, 1e-6), 6) for factor in (RATES if windows <= MANY_WINDOWS else (1.0,))]
+
+    def _truths(self, best: Candidate) -> Candidate:
+        """One truth in place of values and cells, wherever that saves."""
+        for place, shape in enumerate(self.shapes):
+            if shape.can_be_truths and self.tried < self._effort:
+                best = min(best, self._with(best, place, (best[place][0], not best[place][1])), key=self.price)
+        return best
+
+    def _move(self, best: Candidate) -> Candidate:
+        """Single shapes to other trees, or to one of their own, until nothing saves or the effort is spent."""
+        improved = True
+        while improved and self.tried < self._effort:
+            before = best
+            for place, shape in enumerate(self.shapes):
+                if shape.window is None:
+                    continue
+                for tree in sorted({tree for tree, _ in best} | {_own(shape)}):
+                    if self.tried >= self._effort:
+                        return best
+                    best = min(best, self._with(best, place, (tree, best[place][1])), key=self.price)
+            improved = best != before
+        return best
+
+    @staticmethod
+    def _with(candidate: Candidate, place: int, what: Place) -> Candidate:
+        return (*candidate[:place], what, *candidate[place + 1 :])
+
+    def _replaced(self, candidate: list[Place], place: int, what: Place) -> float:
+        return self.price(self._with(tuple(candidate), place, what))
+
+    def _draft(self, candidate: Candidate) -> Draft:
+        wanted: dict[str, Wanted] = {}
+        eager: dict[str, set[Window]] = {}
+        families: dict[str, int] = {}
+        serial: dict[tuple[Dimensions, str, bool], str] = {}
+        for (tree, truths), shape in zip(candidate, self.shapes, strict=True):
+            home = tree if shape.window is not None else ""
+            for dimensions, one in (shape.truths if truths else shape.shards).items():
+                key = (dimensions, home, shape.window is None)
+                node = serial.setdefault(key, f"n{len(serial)}")
+                mine = wanted.get(node)
+                if mine is None:
+                    mine = wanted[node] = Wanted(shape.window is None, dimensions, home)
+                mine.counts_values &= one.counts_values
+                mine.statistics |= one.statistics
+                mine.windows |= one.windows
+                if shape.eager and shape.window is not None:
+                    eager.setdefault(node, set()).add(shape.window)
+                    families[node] = 1
+        return Draft(wanted, eager, families)
+
+    def _candidate(self, placements: Mapping[str, Placement]) -> Candidate:
+        """Where each shape's queries are; the place of the first speaks for all of them."""
+        found = []
+        for shape in self.shapes:
+            placed = next((placements[name] for name in shape.queries if name in placements), Placement())
+            truths = placed.truths and shape.can_be_truths
+            found.append((placed.tree if shape.window is not None else "", truths))
+        return tuple(found)
+
+    def _placements(self, candidate: Candidate, now: Mapping[str, Placement]) -> dict[str, Placement]:
+        """The queries' placements, with trees under the names that most of their queries know them by."""
+        members: dict[str, list[str]] = {}
+        for (tree, _), shape in zip(candidate, self.shapes, strict=True):
+            if shape.window is not None:
+                members.setdefault(tree, []).extend(shape.queries)
+        names: dict[str, str] = {}
+        fresh = (f"t{number}" for number in count(1))
+        taken = {placement.tree for placement in now.values()}
+        for tree in sorted(members, key=lambda one: (-len(members[one]), one)):
+            known: dict[str, int] = {}
+            for name in members[tree]:
+                if name in now and now[name].tree not in names.values():
+                    known[now[name].tree] = known.get(now[name].tree, 0) + 1
+            if known:
+                names[tree] = max(known, key=lambda one: (known[one], one))
+            elif "" not in names.values() and "" not in taken:
+                names[tree] = ""
+            else:
+                names[tree] = next(name for name in fresh if name not in taken)
+        return {
+            name: Placement(names[tree] if shape.window is not None else "", truths)
+            for (tree, truths), shape in zip(candidate, self.shapes, strict=True)
+            for name in shape.queries
+        }
+
+
+def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
+    """Every query by itself."""
+    return {name: Placement(f"own {name}", one.truths is not None) for name, one in queries.items()}
+
+
+def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
+    shapes: dict[tuple[object, ...], Shape] = {}
+    for name, one in queries.items():
+        key = (one.shards.window, one.eager, one.truths is None, tuple(part.dimensions for part in one.shards.parts))
+        shape = shapes.setdefault(key, Shape(one.shards.window, eager=one.eager))
+        shape.queries.append(name)
+        _want(shape.shards, one.shards)
+        if one.truths is not None:
+            _want(shape.truths, one.truths)
+    return list(shapes.values())
+
+
+def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
+    for part in needs.parts:
+        one = nodes.setdefault(part.dimensions, Wanted(needs.window is None, part.dimensions))
+        one.counts_values &= part.value is not None
+        one.statistics.update(part.statistics)
+        if needs.window is not None:
+            one.windows.add(needs.window)
+
+
+def _label(tree: Iterable[Window]) -> str:
+    return "; ".join(sorted(map(str, tree)))
+
+
+def _own(shape: Shape) -> str:
+    """A tree of the shape's own."""
+    return f"own {shape.queries[0]}"
+
+
+def _union_name() -> Callable[[Dimensions, bool, str], str]:
+    numbers = count()
+    return lambda dimensions, running, tree: f"u{next(numbers)}"
