@@ -28,7 +28,7 @@ from weft.store.tables import EARLIEST, LayoutRow, NodeRow, SegmentRow, TickRow
 from weft.store.tend import write_product
 
 if TYPE_CHECKING:
-    from weft.registry import Registered
+    from weft.registered import Registered
 
 # Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
 MAX_DROPS = 100

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame as SparkFrame
 
     from weft.engine import Engine
-    from weft.registry import Registered
+    from weft.registered import Registered
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Moment = datetime | str

@@ -19,9 +19,9 @@ from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, collect
 from weft.plan.placement import Placement
-from weft.plan.search import Found, Search, apart
+from weft.plan.search import Found, Search, apart, likeness
 from weft.plan.windows import Window
-from weft.registry import Registered
+from weft.registered import Registered
 
 log = logging.getLogger("weft.plan")
 
@@ -72,9 +72,21 @@ class Optimizer:
         if not moves:
             fresh = [name for name, one in queries.items() if one.row.from_batch is None]
             if fresh and self.last is not None:
-                moves = _different(queries, self._search(queries, facts).place(fresh, _places(queries, set(fresh))))
+                moves = _different(queries, self._place_fresh(queries, fresh, facts))
         self._search_beside(queries, facts)
         return moves
+
+    def _place_fresh(
+        self, queries: Mapping[str, Registered], fresh: list[str], facts: Facts
+    ) -> dict[str, Placement]:
+        """New queries go where their like is; only for one that is like no other is anything priced."""
+        settled = _places(queries, set(fresh))
+        known = {likeness(queries[name].choice): placement for name, placement in settled.items()}
+        placed = {name: known[key] for name in fresh if (key := likeness(queries[name].choice)) in known}
+        unlike = [name for name in fresh if name not in placed]
+        if unlike:
+            placed |= self._search(queries, facts).place(unlike, {**settled, **placed})
+        return placed
 
     def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[Found, dict[str, Placement]]:
         """Search now, and the moves that are worth it."""

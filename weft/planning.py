@@ -12,7 +12,7 @@ from weft.plan.facts import Facts
 from weft.plan.finish import Family, Finished, plan_finishing
 from weft.plan.network import Network, build_network
 from weft.plan.windows import micros
-from weft.registry import Registered
+from weft.registered import Registered
 from weft.spark.level0 import Statement, statements
 
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +27,14 @@ from weft.plan.search import Found
 from weft.planning import Plan, epochs, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
-from weft.registry import Registered, Registry
+from weft.registered import Registered
+from weft.registry import Registry
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import lost_with_executor
+from weft.stopwatch import Stopwatch
 from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.files import Files
@@ -51,21 +51,6 @@ log = logging.getLogger("weft.tick")
 
 # Executors may be lost over and over; a tick that has no luck so often stops the stream, which then starts it again.
 ATTEMPTS = 5
-
-
-@dataclass
-class Stopwatch:
-    """Seconds by stage."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        begin = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begin, 4)
 
 
 class Ticker:

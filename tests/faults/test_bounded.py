@@ -8,8 +8,6 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -20,7 +18,7 @@ from tests.simulation.world import MEASURES, Query, Window
 from weft.commit import MAX_DROPS, _drops
 from weft.plan import windows as plan
 from weft.store import letters, tend, transactions
-from weft.store.derive import NewRows
+from weft.store.derive import Dropped, NewRows
 from weft.store.state import StreamState
 from weft.store.tables import SegmentRow
 from weft.store.tend import LEASE
@@ -150,8 +148,8 @@ def test_what_was_dropped_is_never_forgotten_only_told_less_apart() -> None:
     """More sets of windows than are remembered: for each kind the list says at least what really was dropped."""
     state, count = StreamState("s"), 3 * MAX_DROPS
     for number in range(count):
-        network: Any = SimpleNamespace(windows=(kind(number + 1), kind(number + 2)))
-        drops = _drops(state, network, NewRows({}, {}, dropped=1, dropped_until=number))
+        windows = frozenset({str(kind(number + 1)), str(kind(number + 2))})
+        drops = _drops(state, NewRows({}, {}, (Dropped(1, windows, number),)))
         state = StreamState("s", totals={"drops": [[sorted(kinds), end] for kinds, end in drops]})
     assert len(state.drops) == MAX_DROPS
     assert state.dropped_until(kind(count + 5)) == count - 1

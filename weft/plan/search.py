@@ -22,8 +22,8 @@ from weft.plan.placement import Placement
 from weft.plan.weave.share import weave_share
 from weft.plan.windows import Window
 
-# How many candidates a search prices at most.
-EFFORT = 400
+# How many candidates a search prices at most, and fewer where pricing one is much work.
+EFFORT, SHAPES_PRICED, LEAST_EFFORT = 400, 100_000, 12
 # A predicate of more kinds than this is not worth a dimension for each.
 MOST_TRUTHS = 32
 # Weave Share's rate is rows for one fragment's worth of work; what a fragment costs here depends on more, so several
@@ -78,7 +78,8 @@ class Search:
 
     def __init__(self, queries: Mapping[str, Choice], facts: Facts, costs: Costs, effort: int = EFFORT) -> None:
         self.shapes = _shapes(queries)
-        self._queries, self._effort, self.tried = queries, effort, 0
+        self._queries, self.tried = queries, 0
+        self._effort = min(effort, max(LEAST_EFFORT, SHAPES_PRICED // max(1, len(self.shapes))))
         forms = [needs for one in queries.values() for needs in (one.shards, one.truths) if needs is not None]
         self._decider = decider_for(forms, facts, costs)
         self._prices: dict[Candidate, float] = {}
@@ -275,11 +276,15 @@ def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
     return {name: Placement(f"own {name}", one.truths is not None) for name, one in queries.items()}
 
 
+def likeness(one: Choice) -> tuple[object, ...]:
+    """What a placement depends on; queries that are alike in it are placed alike."""
+    return one.shards.window, one.eager, one.truths is None, tuple(part.dimensions for part in one.shards.parts)
+
+
 def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
     shapes: dict[tuple[object, ...], Shape] = {}
     for name, one in queries.items():
-        key = (one.shards.window, one.eager, one.truths is None, tuple(part.dimensions for part in one.shards.parts))
-        shape = shapes.setdefault(key, Shape(one.shards.window, eager=one.eager))
+        shape = shapes.setdefault(likeness(one), Shape(one.shards.window, eager=one.eager))
         shape.queries.append(name)
         _want(shape.shards, one.shards)
         if one.truths is not None:

@@ -21,7 +21,7 @@ from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, NodeRow, SegmentRow
 
 if TYPE_CHECKING:
-    from weft.registry import Registered
+    from weft.registered import Registered
 
 
 def new_nodes(

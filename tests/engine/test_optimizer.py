@@ -1,0 +1,149 @@
+"""The optimizer in a running engine: it learns, moves queries where that saves, says why, and changes no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from tests.engine.harness import add_stream, feed, session_with
+from tests.engine.oracle import difference
+from tests.engine.queries import query_set
+from tests.engine.rows import as_table, random_ticks
+from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
+from tests.simulation.level0 import PlainBatch, Row
+from weft.calibrate import EXPLAINED, Observation, fit, probes
+from weft.plan.cost import MEANING, NAMES, Costs
+from weft.spark.checkpoint import BatchMark
+
+# As if everything that grows with rows took so much longer: small streams are then worth a thought.
+DEAR = {name: (price if name in ("tick", "job", "node", "family") else price * 3_000)
+        for name, price in Costs().definition().items()}
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[weft.Engine]:
+    with weft.Engine(tmp_path / "state") as engine:
+        with engine.catalog.write() as catalog:
+            catalog.put_costs(DEAR)
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts",
+                          schema="ts timestamp, a int, b int, c int, d int, v int")
+        yield engine
+
+
+def tick(engine: weft.Engine, number: int, rows: int = 400) -> None:
+    random = Random(number)
+    made: list[Row] = [{"ts": number * 20_000_000 + place * 20_000_000 // rows, "v": random.randint(0, 9),
+                        **{name: random.randrange(kinds) for name, kinds in (("a", 2), ("b", 3), ("c", 2), ("d", 3))}}
+                       for place in range(rows)]
+    ticker = engine._ticker("s")
+    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), made))
+    ticker.optimizer.wait()
+
+
+PAIRS = {f"{one}{two}": f"SELECT {one}, {two}, count(*) AS n, sum(v) AS t FROM s GROUP BY window(ts, '10 seconds'), {one}, {two}"
+         for place, one in enumerate("abcd") for two in "abcd"[place + 1:]}
+
+
+def test_after_a_few_ticks_small_groups_are_made_of_one_union_and_nothing_is_lost(engine: weft.Engine) -> None:
+    engine.register_all(PAIRS)
+    for number in range(4):
+        tick(engine, number)
+    network = engine.network("s")
+    assert len(network.base) < len(PAIRS) == len(network.stored)
+    assert any(not node.readers for node in network.base), "a node that nobody asked for"
+    assert all(name not in engine.state_of("s").synopses for name in network.by_id.keys() - network.stored.keys())
+    for name in PAIRS:
+        rows = engine.query(name).results()
+        assert sum(rows["n"].to_pylist()) == 400 * 4 - 200, "every row of the windows that are closed"
+
+
+def test_what_a_tick_cost_and_should_have_cost_is_in_the_metrics(engine: weft.Engine) -> None:
+    engine.register_all(PAIRS)
+    assert engine.bill("s") is None, "nothing is known of a stream that never ran"
+    for number in range(3):
+        tick(engine, number)
+    metrics = engine.metrics()["streams"]["s"]
+    assert metrics["last_tick"]["predicted_seconds"] > 0
+    assert metrics["last_tick"]["amounts"]["read"] == 400
+    assert metrics["plan"]["planned"] <= min(metrics["plan"]["everything"], metrics["plan"]["nothing"])
+    assert metrics["plan"]["from_rows"] == len(engine.network("s").base)
+
+
+def test_explain_says_what_nodes_cost_what_a_query_pays_and_what_one_more_would_add(engine: weft.Engine) -> None:
+    engine.register_all(PAIRS)
+    for number in range(3):
+        tick(engine, number)
+    whole = engine.explain()
+    assert "a tick takes about" in whole and "if nothing were" in whole and "only to make others of" in whole
+    assert "pays" in engine.query("ab").explain()
+    again = engine.explain(PAIRS["ab"].replace("count(*) AS n, ", ""))
+    assert "would take no longer" in again
+    assert " longer" in engine.explain("SELECT v, a, b, c, d, max(v) AS m FROM s GROUP BY window(ts, '7 seconds'), v, a, b, c, d")
+
+
+def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
+    with weft.Engine(tmp_path) as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", schema="ts timestamp, a int")
+        assert engine._ticker("s").optimizer.costs == Costs()
+        for price in (2.5, 3.5):
+            with engine.catalog.write() as catalog:
+                catalog.put_costs({**Costs().definition(), "job": price})
+    with weft.Engine(tmp_path) as engine:
+        assert engine._ticker("s").optimizer.costs == Costs(job=3.5)
+
+
+def test_an_unknown_way_to_share_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(weft.EngineError) as caught:
+        weft.Engine(tmp_path, sharing="some")
+    assert caught.value.code == "bad-sharing"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    random = Random(f"sharing {seed}")
+    ticks = random_ticks(random, ticks=5, size=350, span=timedelta(seconds=120), delay=timedelta(seconds=3), late=0.1, begin=BEGIN)
+    queries = {f"q{place}": query for place, query in enumerate(query_set(random))}
+    found: dict[str, dict[str, pa.Table]] = {}
+    for sharing in ("everything", "auto", "nothing"):
+        with weft.Engine(tmp_path / sharing, spark=session_with(spark, INTERPRETED), sharing=sharing) as engine:
+            with engine.catalog.write() as catalog:
+                catalog.put_costs(DEAR)
+            add_stream(engine, "s", tmp_path / "in", ticks)
+            engine.register_all({name: query.weft("s") for name, query in queries.items()}, eager=seed == 1)
+            for rows in ticks.rows:
+                feed(engine, ["s"], as_table(rows))
+                engine._ticker("s").optimizer.wait()
+            found[sharing] = {name: answer(engine.query(name)) for name in queries}
+    for sharing in ("auto", "nothing"):
+        for name, query in queries.items():
+            expected = found["everything"][name]
+            problem = difference(found[sharing][name], expected.append_column("weft_place", pa.nulls(len(expected))), ordered=True)
+            assert not problem, f"seed {seed}, {sharing}: {query.weft('s')}\n    {problem}"
+
+
+def test_prices_are_found_again_from_ticks_that_they_made() -> None:
+    random = Random("prices")
+    true = Costs()
+    ticks = []
+    for _ in range(60):
+        amounts = {name: float(random.choice([0, 1, 3, 10])) * (1 if name in ("job", "node", "family") else 1e5)
+                   for name in NAMES if name != "tick"} | {"tick": 1.0}
+        stages = {stages[0]: sum(getattr(true, name) * amounts[name] for name in names) for stages, names in EXPLAINED}
+        ticks.append(Observation("made", amounts, {**stages, "plan": true.tick}))
+    found = fit(ticks)
+    assert found.worst < 1.01
+    for name in NAMES:
+        assert getattr(found.costs, name) == pytest.approx(getattr(true, name), rel=0.02), name
+
+
+def test_every_price_has_a_meaning_and_a_probe_that_shows_it() -> None:
+    assert MEANING.keys() == set(NAMES)
+    assert {name for _, names in EXPLAINED for name in names} | {"tick"} == set(NAMES)
+    assert len(probes()) >= 12
