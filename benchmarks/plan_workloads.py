@@ -66,7 +66,7 @@ def small_groups() -> dict[str, str]:
 
 def four_rhythms() -> dict[str, str]:
     """Long windows of four families whose edges do not fit each other, by account."""
-    windows = [f"'{step * times} seconds', '{step} seconds'" for step in (7, 9, 10, 11) for times in (20, 30, 40)]
+    windows = [f"'{step * times} seconds', '{step} seconds'" for step in (7, 9, 10, 11) for times in (8, 12, 16)]
     measures = ("count(*) AS n", "sum(amount) AS t")
     return {
         f"rhythm_{place}": query("account", window, measure)

@@ -18,8 +18,8 @@ from weft import Engine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The first ticks of a policy compile; those of the optimizer also teach it what the stream is like, and let it move.
-WARM_UP = {"auto": 5, "everything": 3, "nothing": 2}
+# The first ticks compile and fill the windows; those of the optimizer also teach it what the stream is like.
+WARM_UP = {"auto": 6, "everything": 5, "nothing": 2}
 MEASURED = 4
 # With more queries than this, each by itself is more than Spark can plan.
 MOST_APART = 400

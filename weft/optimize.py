@@ -28,6 +28,8 @@ log = logging.getLogger("weft.plan")
 SHARING = ("auto", "everything", "nothing")
 # A move costs a compilation on Spark and keeps two places readable for a while: it has to save this share of a tick.
 WORTH = 0.1
+# A query that moved so often, and still reads from all those places, stays where it is.
+MOST_PASTS = 8
 # Facts that changed by this factor are a reason to search again; so are this share of the queries.
 DRIFT = 2.0
 CHANGED = 0.1
@@ -59,6 +61,7 @@ class Optimizer:
         self.last: Searched | None = None
         # Grows with every search that is done: what was decided before it may be decided otherwise now.
         self.generation = 0
+        self._given_up: frozenset[str] = frozenset()
 
     def moves(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
         """The queries that should be elsewhere, with their new places; starts a search where one is due."""
@@ -109,7 +112,7 @@ class Optimizer:
         needs = {name: one.needs for name, one in queries.items()}
         wanted = collect(needs)
         eager, often = finished_ahead(families)
-        decider = decider_for(needs.values(), facts, self.costs)
+        decider = decider_for((one.dimensions for one in wanted.values()), needs.values(), facts, self.costs)
         draft = Draft(wanted, eager, often)
 
         def name(dimensions: Dimensions, running: bool, tree: str) -> str:
@@ -143,11 +146,16 @@ class Optimizer:
             guessed = facts.groups.keys() - last.facts.groups.keys()
             if few and not guessed and facts.drift(last.facts, facts.groups) < DRIFT:
                 return
-        if not queries:
+        if not queries or self._given_up == frozenset(queries):
             return
 
         def run() -> None:
-            self._done = self._run(queries, facts)
+            try:
+                self._done = self._run(queries, facts)
+            except Exception:
+                # A plan is there already; a better one is not worth a stream.
+                log.exception("plan not searched", extra={"stream": self._stream})
+                self._given_up = frozenset(queries)
 
         self._thread = threading.Thread(target=run, name=f"weft plan {self._stream}", daemon=True)
         self._thread.start()
@@ -186,6 +194,6 @@ def _different(queries: Mapping[str, Registered], placements: Mapping[str, Place
     for name, placement in placements.items():
         one = queries[name]
         wanted = placement if one.needs.window is not None else Placement(truths=placement.truths)
-        if wanted != one.placement:
+        if wanted != one.placement and len(one.pasts) < MOST_PASTS:
             moves[name] = wanted
     return moves

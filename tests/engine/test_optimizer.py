@@ -105,7 +105,7 @@ def test_an_unknown_way_to_share_is_refused(tmp_path: Path) -> None:
     assert caught.value.code == "bad-sharing"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
 def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     random = Random(f"sharing {seed}")
     ticks = random_ticks(random, ticks=5, size=350, span=timedelta(seconds=120), delay=timedelta(seconds=3), late=0.1, begin=BEGIN)

@@ -296,6 +296,19 @@ def test_a_flipped_bit_in_the_catalog_is_never_read_as_data(whole: Whole, place:
     assert refused > 10
 
 
+@pytest.mark.parametrize(("before", "after"), [(b'"dead_letters"', b'"dead_lettess"'), (b'{"streams"', b'["streams"')])
+def test_sums_that_are_damaged_themselves_are_refused(whole: Whole, place: Path, before: bytes, after: bytes) -> None:
+    world = whole.world.copy(place)
+    catalog = place / "state" / "catalog.sqlite"
+    data = catalog.read_bytes()
+    assert before in data
+    catalog.write_bytes(data.replace(before, after))
+    with pytest.raises(StateError) as caught:
+        world.check()
+    assert caught.value.code == "catalog-unreadable" and "meta" in str(caught.value)
+    world.forget()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_flipped_bits_in_the_catalog_are_never_read_as_data(whole: Whole, place: Path, part: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from weft.aggregates.catalog import AggregateCatalog
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
-from weft.plan.decide import Draft, decider_for
+from weft.plan.decide import Decider, Dimensions, Draft, decider_for
 from weft.plan.facts import MANY, Estimates, Facts, kinds_behind, occupied
 from weft.plan.needs import Needs, analyse, node_id
 from weft.plan.network import Decision, Network, build_network, collect
@@ -50,14 +50,19 @@ def facts(rows: float = 500_000, span: float = 20_000_000) -> Facts:
 
 
 def price(queries: dict[str, Needs], decision: Decision, known: Facts) -> float:
-    draft = Draft(collect(queries), {}, {})
-    return decider_for(queries.values(), known, Costs()).price(draft, decision)
+    return decider(queries, known).price(Draft(collect(queries), {}, {}), decision)
+
+
+def decider(queries: dict[str, Needs], known: Facts, costs: Costs = COSTS) -> Decider:
+    sets = [part.dimensions for one in queries.values() for part in one.parts]
+    return decider_for(sets, queries.values(), known, costs)
 
 
 def decide(queries: dict[str, Needs], known: Facts, costs: Costs = COSTS) -> Decision:
-    decider = decider_for(queries.values(), known, costs)
-    return decider.decide(Draft(collect(queries), {}, {}),
-                          lambda dimensions, running, tree: node_id("s", dimensions, running=running, tree=tree))
+    def name(dimensions: Dimensions, running: bool, tree: str) -> str:
+        return node_id("s", dimensions, running=running, tree=tree)
+
+    return decider(queries, known, costs).decide(Draft(collect(queries), {}, {}), name)
 
 
 def labels(network: Network) -> set[str]:

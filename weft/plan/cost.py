@@ -34,7 +34,7 @@ class Costs:
     node: float = 4.3e-3
     store: float = 7.2e-8
     family: float = 1.8e-2
-    visit: float = 4.0e-8
+    visit: float = 8.0e-8
 
     def definition(self) -> dict[str, float]:
         return asdict(self)
@@ -62,7 +62,7 @@ MEANING = {
     "node": "a stored node in a tick: its file and its line in the catalog",
     "store": "a value of a partial row written and later merged into blocks",
     "family": "a family of windows that are finished ahead",
-    "visit": "a value of a partial row of one window that is finished ahead",
+    "visit": "a partial row of one window that is finished ahead",
 }
 
 
@@ -105,7 +105,7 @@ def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, flo
     if load.stored:
         found |= {"node": 1, "store": load.rows * load.values}
     if load.visits or load.families:
-        found |= {"visit": load.visits * load.values, "family": load.families}
+        found |= {"visit": load.visits, "family": load.families}
     return found
 
 

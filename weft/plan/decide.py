@@ -219,12 +219,10 @@ class Decider:
         return slices + cells + sum(one.type.name == "boolean" and not one.cells for one in dimensions)
 
 
-def decider_for(queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
-    """A decider that knows the dimensions of these queries."""
-    queries = list(queries)
+def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
+    """A decider that knows these dimension sets, and the cuts of these queries."""
     cuts = {name: len(points) for name, points in all_cuts(queries)}
-    dimensions = {one for needs in queries for part in needs.parts for one in part.dimensions}
-    return Decider(Estimates(facts, dimensions, cuts), costs, cuts)
+    return Decider(Estimates(facts, frozenset[Dimension]().union(*sets), cuts), costs, cuts)
 
 
 def carried_by(base: Iterable[Wanted]) -> Carried:

@@ -80,8 +80,8 @@ class Search:
         self.shapes = _shapes(queries)
         self._queries, self.tried = queries, 0
         self._effort = min(effort, max(LEAST_EFFORT, SHAPES_PRICED // max(1, len(self.shapes))))
-        forms = [needs for one in queries.values() for needs in (one.shards, one.truths) if needs is not None]
-        self._decider = decider_for(forms, facts, costs)
+        sets = (dimensions for shape in self.shapes for form in (shape.shards, shape.truths) for dimensions in form)
+        self._decider = decider_for(sets, (one.shards for one in queries.values()), facts, costs)
         self._prices: dict[Candidate, float] = {}
 
     def run(self, now: Mapping[str, Placement] | None = None) -> Found:
