@@ -340,8 +340,8 @@ class Engine:
     @staticmethod
     def _plan_metrics(ticker: Ticker) -> dict[str, Any]:
         """How the plan was chosen: the seconds of a tick as planned, and if everything or nothing were shared."""
-        searched = ticker.optimizer.last
-        found = {"trees": len(ticker.plan().network.trees), "from_rows": len(ticker.plan().network.base)}
+        searched, plan = ticker.optimizer.last, ticker.planned
+        found = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
         if searched is None:
             return found
         prices = {"planned": searched.found.price, "everything": searched.found.everything}

@@ -94,6 +94,8 @@ class Optimizer:
     def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[Found, dict[str, Placement]]:
         """Search now, and the moves that are worth it."""
         searched = self._run(queries, facts)
+        if self._sharing != "auto" or not facts.ticks:
+            return searched.found, {}
         self._done = searched
         return searched.found, self._take(queries)
 

@@ -94,6 +94,11 @@ class Ticker:
                 self._lock.release()
         return self._state
 
+    @property
+    def planned(self) -> Plan | None:
+        """The plan that was made last in this process, if any was."""
+        return self._plan
+
     def plan(self) -> Plan:
         """The plan for the queries that are registered now."""
         version = (self._registry.version(self.stream.name), self.optimizer.generation)

@@ -99,6 +99,21 @@ def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
         assert engine._ticker("s").optimizer.costs == Costs(job=3.5)
 
 
+def test_nothing_moves_that_was_only_guessed_or_is_not_to_be_shared(engine: weft.Engine, tmp_path: Path) -> None:
+    engine.register_all(PAIRS)
+    assert set(engine.optimize()["s"]) == {"planned", "everything", "nothing"}
+    assert all(not one.placement.definition() for one in engine.registry.queries().values())
+    with weft.Engine(tmp_path / "all", sharing="everything") as other:
+        other.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", schema="ts timestamp, a int, b int, c int, d int, v int")
+        assert other.optimize()["s"]["planned"] > 0, "a tick costs something without any query"
+        other.register_all(PAIRS)
+        for number in range(3):
+            tick(other, number)
+        other.optimize()
+        tick(other, 3)
+        assert len(other.network("s").base) == len(PAIRS)
+
+
 def test_an_unknown_way_to_share_is_refused(tmp_path: Path) -> None:
     with pytest.raises(weft.EngineError) as caught:
         weft.Engine(tmp_path, sharing="some")
