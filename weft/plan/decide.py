@@ -27,7 +27,7 @@ from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts
 from weft.plan.jobs import MOST_KEYS
 from weft.plan.needs import Needs
-from weft.plan.network import Decision, Wanted, all_cuts, refuse, slicings_of
+from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
 from weft.plan.slices import Slicing
 from weft.plan.windows import Window
 
@@ -86,11 +86,24 @@ class Decider:
         return self.estimates.rows(names, None if slicing is None else slicing.mean_length())
 
     def decide(self, draft: Draft, name: Callable[[Dimensions, bool, str], str]) -> Decision:
-        """The cheapest way that is found; `name` names unions."""
+        """The cheapest way that is found, and none that costs more than to derive all that can be derived.
+
+        `name` names unions.
+        """
+        candidates = self.candidates(draft)
+        simple = share_everything(draft.wanted, {node: tuple(finer) for node, finer in candidates.items()})
+        found = self._found(draft, candidates, name)
+        if found.parents == simple.parents:
+            return found
+        return min(found, simple, key=lambda decision: self.price(draft, decision))
+
+    def _found(
+        self, draft: Draft, candidates: Mapping[str, list[str]], name: Callable[[Dimensions, bool, str], str]
+    ) -> Decision:
         rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in draft.wanted.items()}
         base = self._base_cost(draft)
         parents = {}
-        for node, finer in self.candidates(draft).items():
+        for node, finer in candidates.items():
             parent = min(finer, key=lambda other: (rows[other], other), default=None)
             if parent is not None:
                 derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
