@@ -34,7 +34,7 @@ def plans_against_policies(
     found, ratios, predictions = [], [], []
     for workload in workloads():
         runs = compare_policies(spark, workload, work, repeat, log)
-        speeds = {policy: median(run.rows_per_second for run in mine) for policy, mine in runs.items()}
+        speeds = {policy: median(speed for run in mine for speed in run.speeds) for policy, mine in runs.items()}
         best = max(speed for policy, speed in speeds.items() if policy != "auto")
         ratios.append(speeds["auto"] / best)
         factor = median(run.prediction for run in runs["auto"])
@@ -88,7 +88,7 @@ def predicate_index(spark: SparkSession, work: Path, repeat: int, measure: Measu
     for _ in range(repeat):
         for count in PREDICATES:
             workload = Workload("predicates", "", rows, pace, predicates(count), eager=False)
-            speeds[count].append(run_policy(spark, workload, folder, work / "state", "auto").rows_per_second)
+            speeds[count] += run_policy(spark, workload, folder, work / "state", "auto").speeds
     medians = {count: median(speeds[count]) for count in PREDICATES}
     return [
         measure(

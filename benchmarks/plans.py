@@ -28,15 +28,19 @@ MOST_APART = 400
 
 @dataclass
 class PlanRun:
-    """What one run showed: rows per second, prediction over measurement, answers, and the plan in words."""
+    """What one run showed: rows per second by tick, prediction over measurement, answers, and the plan in numbers."""
 
-    rows_per_second: float
+    speeds: list[float]
     prediction: float
     answers: dict[str, pa.Table]
     nodes: int
     base: int
     trees: int
     seconds: dict[str, float]
+
+    @property
+    def rows_per_second(self) -> float:
+        return median(self.speeds)
 
 
 def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Path, policy: str) -> PlanRun:
@@ -66,7 +70,7 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
         names = sorted(workload.queries)
         chosen = names[:: max(1, len(names) // 12)]
         return PlanRun(
-            median(ticks[place]["rows"] / (walls[place + 1] - walls[place]) for place in steady),
+            [ticks[place]["rows"] / (walls[place + 1] - walls[place]) for place in steady],
             sum(ticks[place]["predicted_seconds"] for place in steady)
             / sum(sum(ticks[place]["seconds"].values()) for place in steady),
             {name: engine.query(name).results() for name in chosen},

@@ -24,6 +24,7 @@ from tests.crash.plain import CrashBatch
 from tests.engine.harness import write_tick
 from tests.simulation.level0 import Row
 from tests.simulation.world import SECOND, Query, Window
+from weft.plan.placement import Placement
 from weft.spark.checkpoint import BatchMark
 from weft.store import tend
 
@@ -47,11 +48,12 @@ POISON = 5  # the tick with a row that `failing` cannot be computed for
 
 @dataclass(frozen=True)
 class Stage:
-    """What is registered and dropped before the tick of this number."""
+    """What is registered, dropped and moved (query and tree) before the tick of this number."""
 
     before: int
     register: tuple[Query, ...] = ()
     drop: tuple[str, ...] = ()
+    move: tuple[tuple[str, str], ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
 
 
@@ -112,9 +114,13 @@ SMALL = Script(
                 _query("totals", "k", "total", None, "forever", eager=False),
             ),
             drop=("fine",),
+            move=(("long", "a"),),
         ),
         Stage(
-            before=8, register=(_query("third", "g k", "n total", (20, 10), "forever", eager=False),), drop=("first",)
+            before=8,
+            register=(_query("third", "g k", "n total", (20, 10), "forever", eager=False),),
+            drop=("first",),
+            move=(("long", "b"), ("second", "b")),
         ),
     ),
 )
@@ -196,6 +202,7 @@ class Life:
             self.engine.register_all(stage.texts, keep="1 minute", eager=len(stage.texts) > 1)
         for name in {one.name for one in self.engine.queries()} & set(stage.drop):
             self.engine.query(name).drop()
+        self.engine._ticker(STREAM).place({name: Placement(tree) for name, tree in stage.move})
 
     def _run_to(self, end: int, *, plain: bool) -> None:
         """Let all ticks before this one arrive, and be processed."""
