@@ -36,7 +36,6 @@ class PlanRun:
     nodes: int
     base: int
     trees: int
-    seconds: dict[str, float]
 
     @property
     def rows_per_second(self) -> float:
@@ -77,7 +76,6 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
             len(network.nodes),
             len(network.base),
             len(network.trees),
-            dict(ticks[-1]["seconds"]),
         )
 
 

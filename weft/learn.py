@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
-from weft.plan.facts import Facts, Names
+from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
 from weft.read.duck import Duck
 from weft.read.merge import quoted
@@ -18,9 +18,7 @@ from weft.store.rows import START
 from weft.store.state import StreamState
 
 VALUE_KINDS = "approx_count_distinct({0}) + max(CAST({0} IS NULL AS INT))"
-# A truth that is nearly always the same tells few groups apart: its kinds are e to its entropy, one to two.
-_SHARE = f"(sum({ROWS.name}) FILTER (WHERE {{0}}) / sum({ROWS.name}))"
-TRUTH_KINDS = f"coalesce(exp(-({_SHARE} * ln({_SHARE}) + (1 - {_SHARE}) * ln(1 - {_SHARE}))), 1)"
+TRUE_SHARE = f"coalesce(sum({ROWS.name}) FILTER (WHERE {{0}}) / sum({ROWS.name}), 0)"
 # Every tick teaches rows and pace; groups change slowly, so they are counted at first and then now and then.
 FIRST_TICKS, EVERY = 3, 8
 
@@ -69,16 +67,16 @@ def _seen(network: Network, rows: Mapping[str, pa.Table], duck: Duck) -> dict[Na
         names = [one.name for one in node.dimensions]
         if not names or not table.num_rows:
             continue
-        quotes = [quoted(name) for name in names]
+        quotes, truths = [quoted(name) for name in names], [is_truth(one) for one in node.dimensions]
         columns = [
-            TRUTH_KINDS.format(name) if one.type.name == "boolean" else VALUE_KINDS.format(name)
-            for one, name in zip(node.dimensions, quotes, strict=True)
+            (TRUE_SHARE if truth else VALUE_KINDS).format(name) for truth, name in zip(truths, quotes, strict=True)
         ]
         every = f"approx_count_distinct(hash({', '.join(quotes)}))"
         found = duck.run(f"SELECT {', '.join([*columns, every])} FROM weft_rows", {"weft_rows": table})
-        counts = [float(column[0].as_py()) for column in found.columns]
-        seen |= {frozenset({name}): count for name, count in zip(names, counts, strict=False)}
-        seen[_names(node)] = float(table.num_rows) if node.running else min(counts[-1], table.num_rows)
+        *each, groups = (float(column[0].as_py()) for column in found.columns)
+        for name, truth, count in zip(names, truths, each, strict=True):
+            seen[frozenset({name})] = truth_kinds(count) if truth else count
+        seen[_names(node)] = float(table.num_rows) if node.running else min(groups, table.num_rows)
     return seen
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from math import log2
 from typing import Any
 
-from weft.plan.facts import Estimates, Facts
+from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
@@ -188,7 +188,7 @@ def tests_of(network: Network) -> float:
     dimensions = {one for node in base for one in node.dimensions}
     slicings = {node.tree: node.slicing for node in base if node.slicing is not None}
     cells = sum(tests_of_cuts(cuts.get(one.name, 0)) for one in dimensions if one.cells)
-    truths = sum(1 for one in dimensions if one.type.name == "boolean" and not one.cells)
+    truths = sum(map(is_truth, dimensions))
     return cells + truths + sum(map(tests_of_slicing, slicings.values()))
 
 

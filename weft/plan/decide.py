@@ -24,7 +24,7 @@ from weft.plan.cost import (
     visits,
 )
 from weft.plan.dimensions import Dimension
-from weft.plan.facts import Estimates, Facts
+from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
@@ -229,7 +229,7 @@ class Decider:
         trees = {one.tree for one in base if not one.running}
         slices = sum(tests_of_slicing(slicing) for tree in trees if (slicing := draft.slicings[tree]) is not None)
         cells = sum(tests_of_cuts(self._cuts.get(one.name, 0)) for one in dimensions if one.cells)
-        return slices + cells + sum(one.type.name == "boolean" and not one.cells for one in dimensions)
+        return slices + cells + sum(map(is_truth, dimensions))
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:

@@ -104,13 +104,22 @@ def kinds_behind(seen: float, rows: float) -> float:
     return low
 
 
+def truth_kinds(share: float) -> float:
+    """How many groups a truth tells apart that holds for this share of the rows: e to its entropy, one to two.
+
+    >>> truth_kinds(0.5), truth_kinds(1.0), round(truth_kinds(0.01), 2)
+    (2.0, 1.0, 1.06)
+    """
+    return math.exp(-sum(part * math.log(part) for part in (share, 1 - share) if part > 0))
+
+
 class Estimates:
     """How many kinds of groups dimension sets have, known or guessed; every set is worked out once."""
 
     def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
         self.facts = facts
         self._most = {one.name: _most(one, cuts) for one in dimensions}
-        self._typical = {one.name: TRUTHS if _is_truth(one) else self._most[one.name] or GROUPS for one in dimensions}
+        self._typical = {one.name: TRUTHS if is_truth(one) else self._most[one.name] or GROUPS for one in dimensions}
         self._known = facts.groups
         self._kinds: dict[Names, float] = {}
 
@@ -150,8 +159,9 @@ def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:
     """The most kinds that a dimension can have, where its type says so; NULL is one."""
     if dimension.cells:
         return cuts.get(dimension.name, 1) + 2
-    return 3 if _is_truth(dimension) else None
+    return 3 if is_truth(dimension) else None
 
 
-def _is_truth(dimension: Dimension) -> bool:
-    return dimension.type.name == "boolean"
+def is_truth(dimension: Dimension) -> bool:
+    """Whether a dimension says only yes or no."""
+    return dimension.type.name == "boolean" and not dimension.cells
