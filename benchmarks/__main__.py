@@ -16,17 +16,15 @@ from statistics import median, quantiles
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.checks import count_equal, count_equal_to_spark, text_of
-from benchmarks.memory import measure
+from benchmarks.checks import count_equal, count_equal_to_spark
+from benchmarks.measured import console, measure, show
+from benchmarks.memory import measure as measure_memory
 from benchmarks.report import write_report
 from benchmarks.sides import Bench, Run
 from benchmarks.workloads import alerts, dashboards, write_packets
 from weft.spark.session import local_session
 
-console = Console()
 READ_GROUPS = (
     "SELECT saddr, proto, sum(length) AS bytes FROM packets "
     "GROUP BY window(ts, '60 seconds', '5 seconds'), saddr, proto"
@@ -60,23 +58,13 @@ def main(
             *_reading(bench),
         ]
         spark.stop()
-        used = measure(work / "packets", work / "memory")
-        results.append(
-            _measure("driver memory with 10,000 queries, GB (Python and JVM)", used, "at most 4", 4.0, False)
-        )
+        used = measure_memory(work / "packets", work / "memory")
+        results.append(measure("driver memory with 10,000 queries, GB (Python and JVM)", used, "at most 4", 4.0, False))
     finally:
         spark.stop()
         shutil.rmtree(work, ignore_errors=True)
-    _show(results)
+    show(results)
     write_report(output, results, rows)
-
-
-def _measure(
-    what: str, value: float, target: str, bound: float, more_is_better: bool = True, **detail: Any
-) -> dict[str, Any]:
-    reached = value >= bound if more_is_better else value <= bound
-    console.log(f"{what}: {text_of(value)} ({target}, {'reached' if reached else 'NOT reached'})")
-    return {"what": what, "value": value, "target": target, "reached": reached, **detail}
 
 
 def _warm_up(bench: Bench) -> None:
@@ -94,7 +82,7 @@ def _jobs(bench: Bench) -> list[dict[str, Any]]:
         engine, run = bench.open(alerts(count))
         jobs[count] = bench.process(engine, run).jobs
         _close(engine)
-    return [_measure("Spark jobs per tick with 10,000 queries over with 10", jobs[10_000] / jobs[10], "1", 1, False)]
+    return [measure("Spark jobs per tick with 10,000 queries over with 10", jobs[10_000] / jobs[10], "1", 1, False)]
 
 
 def _compare(
@@ -116,21 +104,21 @@ def _compare(
     speed = {count: median(run.rows_per_second for run in runs[count]) for count in runs}
     jobs = {count: max(run.jobs for run in runs[count]) for count in runs}
     return [
-        _measure(
+        measure(
             f"{name}: rows per second with {many:,} queries over with {few:,}",
             speed[many] / speed[few],
             f"at least {bound}",
             bound,
             speed={f"{name} {count:,}": value for count, value in speed.items()},
         ),
-        _measure(
+        measure(
             f"{name}: Spark jobs per tick with {many:,} queries over with {few:,}",
             jobs[many] / jobs[few],
             "1",
             1,
             False,
         ),
-        _measure(f"{name}: newest windows equal to plain Spark SQL, of {checked}", equal, "all", checked),
+        measure(f"{name}: newest windows equal to plain Spark SQL, of {checked}", equal, "all", checked),
     ]
 
 
@@ -149,14 +137,14 @@ def _against_separate(spark: Any, work: Path, count: int, rows: int) -> list[dic
     _close(engine)
     ratio = (rows / shared) / (rows / (seconds * 1_000 / count))
     return [
-        _measure(
+        measure(
             f"dashboards: rows per second with 1,000 queries over 1,000 separate ones (from {count})",
             ratio,
             "at least 300",
             300,
             speed={"1,000 separate": rows / (seconds * 1_000 / count)},
         ),
-        _measure(
+        measure(
             f"dashboards: queries whose every window equals its separate query's, of {checked}", equal, "all", checked
         ),
     ]
@@ -168,7 +156,7 @@ def _registering(bench: Bench) -> list[dict[str, Any]]:
         engine, run = bench.open(alerts(count))
         _close(engine)
         found.append(
-            _measure(f"registering {count:,} queries, seconds", run.register_seconds, f"at most {bound}", bound, False)
+            measure(f"registering {count:,} queries, seconds", run.register_seconds, f"at most {bound}", bound, False)
         )
     return found
 
@@ -192,14 +180,14 @@ def _reading(bench: Bench) -> list[dict[str, Any]]:
         _close(engine)
         kind = "finished ahead" if eager else "merged when read"
         found += [
-            _measure(
+            measure(
                 f"reading 1,000 groups {kind} while the stream runs, median ms",
                 median(seconds) * 1000,
                 "at most 5",
                 5,
                 False,
             ),
-            _measure(
+            measure(
                 f"reading 1,000 groups {kind} while the stream runs, 99th percentile ms",
                 quantiles(seconds, n=100)[98] * 1000,
                 "at most 25",
@@ -213,13 +201,6 @@ def _reading(bench: Bench) -> list[dict[str, Any]]:
 def _close(engine: Any) -> None:
     """Close the engine; the Spark session is not its own and stays."""
     engine.close()
-
-
-def _show(results: list[dict[str, Any]]) -> None:
-    table = Table("what", "measured", "target", "reached")
-    for one in results:
-        table.add_row(one["what"], text_of(one["value"]), one["target"], "yes" if one["reached"] else "no")
-    console.print(table)
 
 
 if __name__ == "__main__":

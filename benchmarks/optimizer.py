@@ -7,18 +7,14 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.checks import text_of
+from benchmarks.measured import console, measure, show
 from benchmarks.plan_report import write_report
 from benchmarks.plan_targets import planning, plans_against_policies, predicate_index
 from weft.spark.session import local_session
-
-console = Console()
 
 
 def main(
@@ -36,20 +32,8 @@ def main(
     finally:
         spark.stop()
         shutil.rmtree(work, ignore_errors=True)
-    table = Table("what", "measured", "target", "reached")
-    for one in results:
-        table.add_row(one["what"], text_of(one["value"]), one["target"], "yes" if one["reached"] else "NO")
-    console.print(table)
+    show(results)
     write_report(output, results)
-
-
-def measure(
-    what: str, value: float, target: str, bound: float, more_is_better: bool = True, **detail: Any
-) -> dict[str, Any]:
-    """One line of the table."""
-    reached = value >= bound if more_is_better else value <= bound
-    console.log(f"{what}: {text_of(value)} ({target}, {'reached' if reached else 'NOT reached'})")
-    return {"what": what, "value": value, "target": target, "reached": reached, **detail}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 
 from benchmarks.checks import text_of
+from benchmarks.measured import markdown
 
 matplotlib.use("svg")
 
@@ -27,12 +28,7 @@ def write_report(folder: Path, results: list[dict[str, Any]]) -> None:
         "the same rows, with the same answers window by window. The first ticks of a run are left out: they compile, "
         "and teach the optimizer.",
         "",
-        "| what | measured | target | reached |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {one['what']} | {text_of(one['value'])} | {one['target']} | {'yes' if one['reached'] else 'no'} |"
-        for one in results
+        *markdown(results),
     ]
     plans = [one for one in results if "plan" in one]
     lines += ["", "![Rows per second by policy](optimizer.svg)", "", "## Workloads", ""]

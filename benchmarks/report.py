@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 
 from benchmarks.checks import text_of
+from benchmarks.measured import markdown
 
 matplotlib.use("svg")
 
@@ -23,12 +24,7 @@ def write_report(folder: Path, results: list[dict[str, Any]], rows: int) -> None
         "micro-batches of one million, medians of the runs, both sides by turns in one Spark session.",
         "Every window of every query is finished and stored in the tick that closes it (`eager=True`).",
         "",
-        "| what | measured | target | reached |",
-        "|---|---|---|---|",
-    ]
-    lines += [
-        f"| {one['what']} | {text_of(one['value'])} | {one['target']} | {'yes' if one['reached'] else 'no'} |"
-        for one in results
+        *markdown(results),
     ]
     lines += ["", "![Rows per second](sharing.svg)", ""]
     speeds = {name: value for one in results for name, value in one.get("speed", {}).items()}
