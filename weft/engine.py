@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ import pyarrow as pa
 from weft.errors import EngineError, StateError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
+from weft.metrics import stream_metrics
 from weft.optimize import check_sharing
 from weft.plan.bill import Bill, bill_of
 from weft.plan.bound import bound_of
@@ -281,17 +281,18 @@ class Engine:
         It happens by itself while streams run; the answer has the seconds of a tick as planned, and as they would be
         if everything or nothing were shared.
         """
-        found = {name: self._ticker(name).optimize() for name in sorted(self.registry.streams())}
-        return {
-            name: {"planned": one.price, "everything": one.everything, "nothing": one.nothing}
-            for name, one in found.items()
-        }
+        return {name: self._ticker(name).optimize().prices for name in sorted(self.registry.streams())}
 
     def metrics(self) -> dict[str, Any]:
         """The engine in numbers, by stream."""
         return {
             "queries": len(self.registry.queries()),
-            "streams": {name: self._stream_metrics(name) for name in sorted(self.registry.streams())},
+            "streams": {
+                name: stream_metrics(
+                    self._ticker(name), self.state_of(name), len(self.registry.queries(name)), self.catalog
+                )
+                for name in sorted(self.registry.streams())
+            },
         }
 
     def dead_letters(self, stream: str) -> pa.Table:
@@ -316,45 +317,6 @@ class Engine:
         ticker = self._ticker(stream)
         runner = self._runners.get(stream)
         return ticker.state if runner is not None and runner.active else ticker.reload()
-
-    def _stream_metrics(self, name: str) -> dict[str, Any]:
-        ticker, state = self._ticker(name), self.state_of(name)
-        return {
-            "rows": state.totals.get("rows", 0),
-            "late_rows": state.totals.get("late", 0),
-            "dead_letters": dict(state.totals.get("dead", {})),
-            "ticks": state.totals.get("ticks", 0),
-            "batch_id": state.batch_id,
-            "watermark": state.watermark,
-            "max_event_time": state.max_event_time,
-            "queries": len(self.registry.queries(name)),
-            "nodes": len(state.synopses),
-            "state_rows": sum(one.rows for one in state.synopses.values()),
-            "state_bytes": sum(one.bytes for one in state.synopses.values()),
-            "state_files": sum(len(one.files) for one in state.synopses.values()),
-            "lag_seconds": None if state.max_event_time is None else round(time.time() - state.max_event_time / 1e6, 3),
-            "last_tick": self._last_tick(ticker, state.batch_id),
-            "plan": self._plan_metrics(ticker),
-        }
-
-    @staticmethod
-    def _plan_metrics(ticker: Ticker) -> dict[str, Any]:
-        """How the plan was chosen: the seconds of a tick as planned, and if everything or nothing were shared."""
-        searched, plan = ticker.optimizer.last, ticker.planned
-        found = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
-        if searched is None:
-            return found
-        prices = {"planned": searched.found.price, "everything": searched.found.everything}
-        prices["nothing"] = searched.found.nothing
-        return {**found, **{name: round(price, 4) for name, price in prices.items()}}
-
-    def _last_tick(self, ticker: Ticker, batch_id: int) -> dict[str, Any]:
-        """How the newest tick went, whoever ran it."""
-        if ticker.last.get("batch_id") == batch_id:
-            return dict(ticker.last)
-        with self.catalog.read() as reader:
-            logged = reader.logged_tick(ticker.stream.name, batch_id)
-        return dict(logged.detail) if logged is not None else {}
 
     def _ticker(self, name: str) -> Ticker:
         with self._lock:

@@ -72,6 +72,11 @@ class Found:
     nothing: float
     tried: int
 
+    @property
+    def prices(self) -> dict[str, float]:
+        """The seconds of a tick as planned, and if everything or nothing were shared."""
+        return {"planned": self.price, "everything": self.everything, "nothing": self.nothing}
+
 
 class Search:
     """A search for the queries of one stream."""
