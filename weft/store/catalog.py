@@ -274,7 +274,7 @@ def _find_format(connection: Connection, name: str) -> int | None:
 def _stored_format(connection: Connection, name: str) -> int:
     """The format that a catalog says it has; refuses one that only a newer Weft knows."""
     try:
-        found = int(connection.scalars(meta_value("format")).one())
+        found = int(meta_value(connection, "format") or "")
     except (InvalidRequestError, ProgrammingError, ValueError) as error:
         raise _unreadable(f"{name} has a table 'meta' that says no format") from error
     if found > FORMAT:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, select
 
 from weft.store import tables
 from weft.store.sums import KIND_OF, add
@@ -47,7 +48,7 @@ class Reader:
 
     def damaged_table(self) -> str | None:
         """A table that does not hold what was written into it; None where there is none, or no sum to compare with."""
-        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
+        stored = meta_value(self._connection, SUMS)
         if stored is None:
             return None
         try:
@@ -64,32 +65,32 @@ class Reader:
 
     def revision(self) -> int:
         """Changes whenever a stream, a query or an aggregate did."""
-        return int(self._connection.scalars(meta_value("revision")).one())
+        return int(meta_value(self._connection, "revision") or "")
 
     def costs(self) -> dict[str, float]:
         """What things cost on this machine, as far as that was measured."""
-        stored = self._connection.scalars(meta_value(COSTS)).one_or_none()
+        stored = meta_value(self._connection, COSTS)
         return {} if stored is None else json.loads(stored)
 
     def streams(self) -> tuple[StreamRow, ...]:
         return self._select(StreamRow)
 
     def stream(self, name: str) -> StreamRow | None:
-        return _only(self._select(StreamRow, tables.streams.c.name == name))
+        return _only(self._select(StreamRow, name=name))
 
     def queries(self, *, stream: str | None = None) -> tuple[QueryRow, ...]:
         """All queries, or those of one stream."""
-        return self._select(QueryRow, *_equals(tables.queries.c.stream, stream))
+        return self._select(QueryRow, **_given(stream=stream))
 
     def query(self, name: str) -> QueryRow | None:
-        return _only(self._select(QueryRow, tables.queries.c.name == name))
+        return _only(self._select(QueryRow, name=name))
 
     def aggregates(self) -> tuple[AggregateRow, ...]:
         return self._select(AggregateRow)
 
     def nodes(self, stream: str | None = None) -> tuple[NodeRow, ...]:
         """All nodes, or those of one stream."""
-        return self._select(NodeRow, *_equals(tables.nodes.c.stream, stream))
+        return self._select(NodeRow, **_given(stream=stream))
 
     def layouts(self) -> tuple[LayoutRow, ...]:
         return self._select(LayoutRow)
@@ -109,23 +110,22 @@ class Reader:
 
     def dead_letters(self, stream: str | None = None) -> tuple[DeadLetterRow, ...]:
         """All files of dead letters, or those of one stream; oldest first."""
-        return self._select(DeadLetterRow, *_equals(tables.dead_letters.c.stream, stream))
+        return self._select(DeadLetterRow, **_given(stream=stream))
 
     def tick(self, stream: str) -> TickRow | None:
         """The newest committed tick of the stream."""
-        return _only(self._select(TickRow, tables.ticks.c.stream == stream))
+        return _only(self._select(TickRow, stream=stream))
 
     def ticks(self) -> tuple[TickRow, ...]:
         return self._select(TickRow)
 
     def logged_tick(self, stream: str, batch_id: int) -> TickLogRow | None:
         """One of the last 1000 ticks of the stream's current checkpoint."""
-        log = tables.tick_log.c
-        return _only(self._select(TickLogRow, log.stream == stream, log.batch_id == batch_id))
+        return _only(self._select(TickLogRow, stream=stream, batch_id=batch_id))
 
     def tick_log(self, stream: str) -> tuple[TickLogRow, ...]:
         """The last 1000 ticks of the stream's current checkpoint, oldest first."""
-        return self._select(TickLogRow, tables.tick_log.c.stream == stream)
+        return self._select(TickLogRow, stream=stream)
 
     def garbage(self, *, older_than: timedelta = timedelta(0)) -> tuple[str, ...]:
         """Paths that have been unreferenced for at least that long, the oldest first."""
@@ -133,21 +133,33 @@ class Reader:
         found = select(path).where(since <= self._clock() - older_than).order_by(since, path)
         return tuple(self._connection.scalars(found))
 
-    def _select(self, kind: type[Row], *conditions: ColumnElement[bool]) -> tuple[Row, ...]:
-        table = TABLE_OF[kind]
-        found = self._connection.execute(select(table).where(*conditions)).mappings()
-        rows = [kind(**row) for row in found]
+    def _select(self, kind: type[Row], *conditions: ColumnElement[bool], **equal: Any) -> tuple[Row, ...]:
+        """The rows of a kind on which these conditions hold and whose columns have these values."""
+        statement = _rows_with(TABLE_OF[kind], tuple(equal))
+        if conditions:
+            statement = statement.where(*conditions)
+        rows = [kind(**row) for row in self._connection.execute(statement, equal).mappings()]
         # Sorted here and not by the database, because PostgreSQL sorts text by the locale it was made with.
-        keys = [column.name for column in table.primary_key]
+        keys = [column.name for column in TABLE_OF[kind].primary_key]
         return tuple(sorted(rows, key=lambda row: tuple(getattr(row, key) for key in keys)))
 
 
-def meta_value(key: str) -> Any:
-    return select(tables.meta.c.value).where(tables.meta.c.key == key)
+def meta_value(connection: Connection, key: str) -> str | None:
+    """What the catalog keeps under a key of its own, None when there is nothing."""
+    return connection.scalars(_META_VALUE, {"key": key}).one_or_none()
 
 
-def _equals(column: Column[Any], value: str | None) -> tuple[ColumnElement[bool], ...]:
-    return () if value is None else (column == value,)
+_META_VALUE = select(tables.meta.c.value).where(tables.meta.c.key == bindparam("key"))
+
+
+@cache
+def _rows_with(table: Table, columns: tuple[str, ...]) -> Select[Any]:
+    """Made once: SQLAlchemy takes longer to put a statement together than SQLite to answer it."""
+    return select(table).where(*(table.c[name] == bindparam(name) for name in columns))
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _only(rows: tuple[Row, ...]) -> Row | None:

@@ -52,7 +52,7 @@ class Writer(Reader):
         """Keep the sums of all tables with what this transaction changed; the last thing that it does."""
         if not self._changed:
             return
-        stored = self._connection.scalars(meta_value(SUMS)).one_or_none()
+        stored = meta_value(self._connection, SUMS)
         if stored is None:
             sums = {name: self._sum(name) for name in KIND_OF}
             self._connection.execute(insert(tables.meta), [{"key": SUMS, "value": _hexadecimal(sums)}])
