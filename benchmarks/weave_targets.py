@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.weave_workloads import ANY_SLIDE, simulated, small_sets
+from benchmarks.weave_workloads import ANY_SLIDE, OF_A_DAY, simulated, small_sets
 from weft.plan import IncrementalWeave, Operations, Window, exhaustive, weave_share
 
 Log = Callable[[str], None]
@@ -83,7 +83,7 @@ def count_operations(queries: int, log: Log) -> tuple[list[Target], dict[str, in
 def planning_time(queries: int, log: Log) -> list[Target]:
     """Planning from nothing, and adding one more, where windows have a common period and where they have none."""
     found = []
-    for name, slides in (("slides that divide a day", None), ("any slides up to 100,000 s", ANY_SLIDE)):
+    for name, slides in (("slides that divide a day", OF_A_DAY), ("any slides up to 100,000 s", ANY_SLIDE)):
         windows = simulated(queries + 100, slides=slides)
         for rate in (50, 10_000):
             begin = time.process_time()

@@ -8,9 +8,17 @@ from random import Random
 from weft.plan import Window
 
 SECOND = timedelta(seconds=1)
-# "Template" slides, as the paper has them: all that divide a day, from 1 s to 86,400 s.
-DAY = 86_400
-TEMPLATES = [slide for slide in range(DAY, 0, -1) if DAY % slide == 0]
+
+
+def divisors(seconds: int) -> list[int]:
+    """All whole slides that fit into so many seconds, the largest first."""
+    return [slide for slide in range(seconds, 0, -1) if seconds % slide == 0]
+
+
+# "Template" slides over the range of the paper's Table 1, 1 s to 100,000 s.
+TEMPLATES = divisors(100_000)
+# The templates of people who look at clocks.
+OF_A_DAY = divisors(86_400)
 # No templates: any whole number of seconds. Their composite slide has thousands of digits.
 ANY_SLIDE = list(range(100_000, 0, -1))
 
