@@ -238,7 +238,7 @@ class Ticker:
                 batch, letters = batch.cleaned()
         else:
             with watch.stage("mend"):
-                letters = batch.dead_letters() if found.dead else NO_LETTERS
+                letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
             return plan, found, new, letters
         try:
             plan, found, new = self._compute(batch, watch)

@@ -41,11 +41,11 @@ class CrashBatch(PlainBatch):
             found = PlainBatch(self.mark, rows).aggregate(network, parts)
         return replace(found, rows=len(self.rows), dead=len(self.rows) - len(rows))
 
-    def dead_letters(self) -> DeadLetters:
+    def dead_letters(self, count: int) -> DeadLetters:
         dead = [row for row in self.rows if row["ts"] is None]
         tick = self.mark.batch_id
         lines = [{"tick": tick, "reason": NO_TIME, "source": "plain", "row": json.dumps(row)} for row in dead]
         return DeadLetters({NO_TIME: len(dead)} if dead else {}, pa.Table.from_pylist(lines, LETTERS))
 
     def cleaned(self) -> tuple[CrashBatch, DeadLetters]:
-        return replace(self, rows=[row for row in self.rows if row["ts"] is not None]), self.dead_letters()
+        return replace(self, rows=[row for row in self.rows if row["ts"] is not None]), self.dead_letters(len(self.rows))

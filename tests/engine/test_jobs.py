@@ -101,6 +101,9 @@ def test_rows_without_a_time_are_counted_and_left_out(tmp_path: Path, spark: Spa
         metrics = engine.metrics()["streams"]["s"]
         assert (metrics["rows"], metrics["dead_letters"]) == (180, {"no event time": 60})
         assert total.result()["n"].to_pylist() == [120]
+        with engine.catalog.read() as reader:
+            *_, without, with_dead_rows = (tick.detail["jobs"] for tick in reader.tick_log("s"))
+        assert with_dead_rows == without + 1
 
 
 BAD = {

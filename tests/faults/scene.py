@@ -37,7 +37,7 @@ class BatchWithLetter(PlainBatch):
         found = super().aggregate(network, parts)
         return Batch(found.rows + 1, 1, found.newest, found.partials)
 
-    def dead_letters(self) -> DeadLetters:
+    def dead_letters(self, count: int) -> DeadLetters:
         number = self.mark.batch_id
         return DeadLetters({NO_TIME: 1}, pa.table([[number], [NO_TIME], [""], [f'{{"v": {number}}}']], schema=LETTERS))
 

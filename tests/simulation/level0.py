@@ -36,7 +36,7 @@ class PlainBatch:
     def jobs(self) -> int:
         return 0
 
-    def dead_letters(self) -> DeadLetters:
+    def dead_letters(self, count: int) -> DeadLetters:
         return NO_LETTERS
 
     def cleaned(self) -> tuple[PlainBatch, DeadLetters]:

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from sqlalchemy import event
+from sqlalchemy import URL, Engine, event
 
 import weft
 import weft.engine
@@ -27,9 +27,11 @@ from weft import failpoint
 from weft.plan.placement import Placement
 from weft.read.duck import Duck
 from weft.spark.checkpoint import BatchMark
+from weft.store import catalog
 from weft.store.files import LocalFiles
 
 SECOND = 1_000_000
+open_database = catalog._engine
 DDL = "ts timestamp, k string, g int, v int"
 MAX_CRASHES = 2
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
@@ -161,6 +163,7 @@ class World:
     operations: int = 0
     _armed: bool = False
     _engine: weft.Engine | None = None
+    _database: Engine | None = None
     _handles: list[sqlite3.Connection] = field(default_factory=list)
 
     @property
@@ -170,7 +173,7 @@ class World:
         return self._engine
 
     def _open(self) -> weft.Engine:
-        with patch.object(weft.engine, "Duck", SharedDuck):
+        with patch.object(weft.engine, "Duck", SharedDuck), patch.object(catalog, "_engine", self._connect):
             engine = weft.Engine(self.folder / "state")
         engine.catalog._clock = lambda: self.now
         engine.add_stream(
@@ -181,10 +184,16 @@ class World:
             event_time="ts",
             watermark=f"{self.delay} seconds",
         )
-        for kind in ("before_cursor_execute", "after_cursor_execute", "commit"):
-            event.listen(engine.catalog._engine, kind, lambda *_: self._operation())
-        event.listen(engine.catalog._engine, "checkout", lambda raw, *_: self._handles.append(raw))
         return engine
+
+    def _connect(self, url: URL) -> Engine:
+        """One database for all engines of a life: they share no connection, only how statements are written."""
+        if self._database is None:
+            self._database = open_database(url)
+            for kind in ("before_cursor_execute", "after_cursor_execute", "commit"):
+                event.listen(self._database, kind, lambda *_: self._operation())
+            event.listen(self._database, "checkout", lambda raw, *_: self._handles.append(raw))
+        return self._database
 
     def _operation(self, _name: str = "") -> None:
         self.operations += 1
@@ -225,6 +234,9 @@ class World:
         self._handles.clear()
         if engine is not None:
             engine.close()
+        if self._database is not None:
+            # A crash while opening leaves no engine that could give back its connections.
+            self._database.dispose()
 
     def _do(self, step: Step) -> None:
         if isinstance(step, Query):

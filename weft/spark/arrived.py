@@ -51,11 +51,10 @@ class SparkBatch:
         """The partial rows of the network's base nodes."""
         return aggregate(self.rows, parts, self.mark.batch_id)
 
-    def dead_letters(self) -> DeadLetters:
-        """The batch's dead rows, each with its reason and where it came from."""
-        if self.read is None or self.checkpoint is None:
-            return letters(self.rows, self.stream, self.mark.batch_id)
-        return letters(self._again(self._files()), self.stream, self.mark.batch_id)
+    def dead_letters(self, count: int) -> DeadLetters:
+        """The batch's dead rows, of which there are so many, each with its reason and where it came from."""
+        again = self.rows if self.read is None or self.checkpoint is None else self._again(self._files())
+        return letters(again, self.stream, self.mark.batch_id, count)
 
     def cleaned(self) -> tuple[SparkBatch, DeadLetters]:
         """The batch without dead rows and unreadable files, and these; for when it failed as it came."""

@@ -40,8 +40,8 @@ class Arrived(Protocol):
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
         """The partial rows of the network's base nodes."""
 
-    def dead_letters(self) -> DeadLetters:
-        """The batch's dead rows, each with its reason and where it came from."""
+    def dead_letters(self, count: int) -> DeadLetters:
+        """The batch's dead rows, of which there are so many, each with its reason and where it came from."""
 
     def cleaned(self) -> tuple[Arrived, DeadLetters]:
         """The batch without dead rows and unreadable files, and these; for when it failed as it came."""

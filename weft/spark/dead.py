@@ -8,6 +8,7 @@ again finds the same rows dead.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -67,8 +68,11 @@ def moment(stream: Stream, now: Column, parsed: bool) -> Column:
     return f.when(alive, found)
 
 
-def letters(rows: DataFrame, stream: Stream, tick: int) -> DeadLetters:
-    """The dead rows of a batch, in two small jobs; `rows` has columns and moment, and perhaps CORRUPT and SOURCE."""
+def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None) -> DeadLetters:
+    """The dead rows of a batch; `rows` has columns and moment, and perhaps CORRUPT and SOURCE.
+
+    One small job where it is `known` how many they are and all are kept, and otherwise one more to count them.
+    """
     from pyspark.sql import functions as f
 
     from weft.spark.level0 import MOMENT
@@ -86,5 +90,8 @@ def letters(rows: DataFrame, stream: Stream, tick: int) -> DeadLetters:
         whole.alias("row"),
         f.col(MOMENT),
     ).where(f.col(MOMENT).isNull())
+    if known is not None and known <= LETTERS_KEPT:
+        table = dead.drop(MOMENT).toArrow().cast(LETTERS)
+        return DeadLetters(Counter(table["reason"].to_pylist()), table)
     counts = {row[0]: row[1] for row in dead.groupBy("reason").count().collect()}
     return DeadLetters(counts, dead.drop(MOMENT).limit(LETTERS_KEPT).toArrow().cast(LETTERS))
