@@ -18,7 +18,7 @@ from weft.spark.session import local_session
 
 
 def main(
-    repeat: Annotated[int, typer.Option(help="Runs of each side.")] = 2,
+    repeat: Annotated[int, typer.Option(help="Runs of each side.")] = 3,
     output: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("docs/benchmarks"),
 ) -> None:
     """Measure the optimizer in the engine."""

@@ -207,3 +207,22 @@ def test_live_view_renders(config: Path, capsys: pytest.CaptureFixture[str]) -> 
         view.note("stopping")
         view.show(engine.metrics(), last=True)
     assert "packets" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("sharing", "kept"), [("everything", 1), ("nothing", 2)])
+def test_a_configuration_says_how_much_is_shared(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, sharing: str, kept: int
+) -> None:
+    share_session(monkeypatch, spark)
+    by_address = "FROM packets GROUP BY window(ts, '10 seconds'), saddr"
+    queries = f"""bytes = "SELECT sum(length) AS n {by_address}"\nmost = "SELECT max(length) AS n {by_address}"\n"""
+    (tmp_path / "weft.toml").write_text(f'sharing = "{sharing}"\n' + CONFIG.partition("bytes =")[0] + queries)
+    put(tmp_path / "in", 0)
+    succeed("run", tmp_path / "weft.toml", "--available-now")
+    assert len(succeed_json("explain", "--state", tmp_path / "state")["streams"]["packets"]["nodes"]) == kept
+
+
+def test_a_way_to_share_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "weft.toml").write_text('sharing = "all"\n' + CONFIG)
+    said = refuse("check", tmp_path / "weft.toml", code="bad-sharing")
+    assert "weft.toml:1:1" in said and "everything" in said

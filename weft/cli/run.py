@@ -58,7 +58,8 @@ def run(
     found = load_config(config)
     if trigger is not None:
         parse_duration(trigger)
-    with Engine(found.state, catalog=found.catalog, spark_settings=found.spark, roots=found.roots) as engine:
+    with Engine(found.state, catalog=found.catalog, spark_settings=found.spark, roots=found.roots,
+                sharing=found.sharing) as engine:
         found.apply(engine)
         check_paths(found)
         say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")

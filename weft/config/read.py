@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weft.config.places import Places, find_places
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
+from weft.optimize import check_sharing
 from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
 from weft.sql.ddl import parse_duration, parse_schema
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from weft.engine import Engine
 
 DEFAULT_STATE = "state"
-KEYS = ("state", "catalog", "roots", "trigger", "keep", "query_files", "spark", "streams", "queries", "aggregates")
+KEYS = ("state", "catalog", "roots", "trigger", "keep", "sharing", "query_files", "spark", "streams", "queries",
+        "aggregates")
 STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options")
 QUERY_KEYS = ("sql", "file", "keep", "eager")
 AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
@@ -62,6 +64,7 @@ class Config:
     catalog: str | None = None
     roots: tuple[str, ...] | None = None
     trigger: str = "0 seconds"
+    sharing: str = "auto"
     spark: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, StreamConfig] = field(default_factory=dict)
     queries: Mapping[str, QueryConfig] = field(default_factory=dict)
@@ -127,11 +130,14 @@ class _Reading:
                             'Add [streams.name] with source = "parquet", path, schema and event_time.')
         trigger = top.text("trigger", default="0 seconds")
         self._duration(("trigger",), trigger)
+        sharing = top.text("sharing", default="auto")
+        self._try(("sharing",), lambda: check_sharing(sharing))
         aggregates = self._aggregates(top)
         broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
         return Config(
             file=self._notes.file, state=self._path(top.text("state", default=DEFAULT_STATE)),
             catalog=top.text("catalog", default="") or None, roots=roots, trigger=trigger,
+            sharing=sharing,
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
             streams={name: one for name, one in streams.items() if one is not None},
             queries=self._queries(top, keep), places=self._notes.places, broken=frozenset(broken),

@@ -12,7 +12,7 @@ from math import log2
 from typing import Any
 
 from weft.plan.facts import Estimates, Facts, is_truth
-from weft.plan.jobs import MOST_KEYS, jobs_of, keys_of
+from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.plan.windows import Window, micros
@@ -22,19 +22,19 @@ from weft.plan.windows import Window, micros
 class Costs:
     """Seconds for one of each. The defaults were measured on two cores of a small server."""
 
-    tick: float = 0.016
-    job: float = 0.24
-    read: float = 2.7e-8
-    test: float = 2.5e-8
-    group: float = 2.3e-8
-    key: float = 8.6e-9
-    measure: float = 7.0e-9
-    out: float = 2.4e-7
-    derive: float = 3.2e-8
-    node: float = 4.3e-3
-    store: float = 7.2e-8
+    tick: float = 0.014
+    job: float = 0.21
+    read: float = 1.5e-8
+    test: float = 1.7e-8
+    group: float = 3.9e-8
+    key: float = 5.9e-9
+    measure: float = 6.5e-9
+    out: float = 2.1e-7
+    derive: float = 2.5e-8
+    node: float = 3.9e-3
+    store: float = 7.3e-8
     family: float = 1.8e-2
-    visit: float = 8.0e-8
+    visit: float = 7.3e-8
 
     def definition(self) -> dict[str, float]:
         return asdict(self)
@@ -154,7 +154,11 @@ def node_amounts(
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
     carried = Carried(
-        min(MOST_KEYS, len({key for node in network.base for key in keys_of(node)})),
+        min(
+            MOST_KEYS,
+            len({(node.running, node.tree) for node in network.base})
+            + keys_for([node.dimensions for node in network.base]),
+        ),
         len({one for node in network.base for one in node.statistics}),
     )
     found = {

@@ -25,7 +25,7 @@ from weft.plan.cost import (
 )
 from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts, is_truth
-from weft.plan.jobs import MOST_KEYS
+from weft.plan.jobs import MOST_KEYS, keys_for
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
 from weft.plan.slices import Slicing
@@ -241,11 +241,9 @@ def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Fac
 def carried_by(base: Iterable[Wanted]) -> Carried:
     """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
     base = list(base)
-    dimensions = {dimension for one in base for dimension in one.dimensions}
     slices = {("" if one.running else "slices", one.tree) for one in base}
-    return Carried(
-        min(MOST_KEYS, len(dimensions) + len(slices)), len({each for one in base for each in one.statistics})
-    )
+    keys = keys_for([one.dimensions for one in base]) + len(slices)
+    return Carried(min(MOST_KEYS, keys), len({each for one in base for each in one.statistics}))
 
 
 def _columns(draft: Draft) -> int:

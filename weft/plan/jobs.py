@@ -1,17 +1,23 @@
 """Which base nodes are computed in which Spark job: all in one, as far as that goes.
 
 Statistics that Spark cannot keep in a hash aggregate go into a job of their own: a single one of them would turn the
-others into a sort. And Spark's grouping sets have at most 64 keys.
+others into a sort. And Spark's grouping sets have at most 64 keys. Every row carries all keys of a job to each of its
+base nodes, so truths that go to the same nodes travel in one number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic, hashable
+from weft.plan.dimensions import Dimension
+from weft.plan.facts import is_truth
 from weft.plan.network import Network, Node
 
 MOST_KEYS = 60
+# A truth is true, false or unknown, which takes two bits of 64; the sign stays out of it.
+MOST_PACKED = 31
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,28 @@ def jobs_of(network: Network) -> tuple[Job, ...]:
 def keys_of(node: Node) -> set[str]:
     """The grouping keys of a base node: its dimensions, and its slice or whether it has a time."""
     return {f"time {node.running} {node.tree}", *(one.name for one in node.dimensions)}
+
+
+def packs_of(sets: Iterable[Collection[Dimension]]) -> tuple[tuple[Dimension, ...], ...]:
+    """The truths that are in the same ones of these dimension sets, two or more at a time."""
+    homes: dict[Dimension, list[int]] = {}
+    for place, dimensions in enumerate(sets):
+        for one in filter(is_truth, dimensions):
+            homes.setdefault(one, []).append(place)
+    lots: dict[tuple[int, ...], list[Dimension]] = {}
+    for one, places in homes.items():
+        lots.setdefault(tuple(places), []).append(one)
+    packs = []
+    for lot in lots.values():
+        ordered = sorted(lot, key=lambda one: one.name)
+        packs += [tuple(ordered[at : at + MOST_PACKED]) for at in range(0, len(ordered), MOST_PACKED)]
+    return tuple(pack for pack in packs if len(pack) > 1)
+
+
+def keys_for(sets: Collection[Collection[Dimension]]) -> int:
+    """How many grouping keys these dimension sets take in one job."""
+    spared = sum(len(pack) - 1 for pack in packs_of(sets))
+    return len({one for dimensions in sets for one in dimensions}) - spared
 
 
 def _chunks(base: tuple[Node, ...]) -> list[tuple[Node, ...]]:

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
+from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.spark.dead import CORRUPT, moment
-from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Statement
+from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.session import BATCH_SETTINGS
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.streams import Stream, quoted
@@ -69,7 +70,7 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
     for statement, table in zip(statements, tables, strict=True):
         for identifier, node in statement.sets.items():
             mine = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
-            timed = mine[TIMED] if node.running else pc.is_valid(mine[statement.slices[node.tree]])
+            timed = mine[TIMED] if node.running else pc.is_valid(mine[statement.keys.slices[node.tree]])
             if rows is None or dead is None:
                 rows = int(pc.sum(mine[ROWS.name]).as_py() or 0)
                 dead = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
@@ -85,13 +86,22 @@ def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) ->
     """The rows of one grouping set in the shape that the node stores."""
     count = rows.num_rows
     batch = pa.repeat(pa.scalar(batch_id, pa.int64()), count)
-    start = batch if node.running else rows[statement.slices[node.tree]]
+    start = batch if node.running else rows[statement.keys.slices[node.tree]]
     names = [START, LATE, LEVEL, *(one.name for one in node.dimensions)]
     columns = [
         start,
         pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
         pa.repeat(pa.scalar(0, pa.int8()), count),
-        *(rows[one.name] for one in node.dimensions),
+        *(_values(rows, one, statement.keys) for one in node.dimensions),
     ]
     mine = [one.name for one in node.statistics if one in statement.statistics]
     return pa.table([*columns, *(rows[name] for name in mine)], names=[*names, *mine])
+
+
+def _values(rows: pa.Table, dimension: Dimension, keys: Keys) -> pa.ChunkedArray:
+    """A dimension's column, taken out of the number that it travelled in if it did."""
+    column, place = rows[keys.column(dimension)], keys.place(dimension)
+    if place is None:
+        return column
+    truth = pc.bit_wise_and(pc.shift_right(column, pa.scalar(2 * place, pa.int64())), pa.scalar(3, pa.int64()))
+    return pc.if_else(pc.equal(truth, 2), pa.scalar(None, pa.bool_()), pc.equal(truth, 1))

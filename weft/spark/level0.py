@@ -1,6 +1,7 @@
 """The first level of the network as Spark SQL: rows of a micro-batch in, partial rows of every base node out.
 
-One statement aggregates all base nodes of a job at once (GROUPING SETS), whatever the number of queries.
+One statement aggregates all base nodes of a job at once (GROUPING SETS), whatever the number of queries. Truths that
+go to the same nodes are one grouping key, two bits of a number for each.
 The text changes only when the network does, so Spark's generated code is compiled once a network.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from weft.aggregates.statistics import BASICS, Statistic
 from weft.plan.dimensions import Cut, Dimension, lowest
-from weft.plan.jobs import Job, jobs_of
+from weft.plan.jobs import Job, jobs_of, packs_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.spark.render import spark_sql
@@ -24,16 +25,38 @@ SET = "weft_set"
 NEWEST = "weft_newest"
 # Whether a row has a time at all; what a running node needs in place of a slice to leave the others out.
 TIMED = "weft_timed"
+# A number that holds several truths.
+PACK = "weft_pack"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Where the grouping keys are: each tree's slices, and the truths that share a column."""
+
+    slices: Mapping[str, str]
+    packs: Mapping[str, tuple[Dimension, ...]]
+
+    def columns(self, node: Node) -> list[str]:
+        """What a node's rows are grouped by."""
+        time = TIMED if node.running else self.slices[node.tree]
+        return list(dict.fromkeys([time, *map(self.column, node.dimensions)]))
+
+    def column(self, dimension: Dimension) -> str:
+        return next((name for name, pack in self.packs.items() if dimension in pack), dimension.name)
+
+    def place(self, dimension: Dimension) -> int | None:
+        """The place of a dimension in its pack, None for one that has a column to itself."""
+        return next((pack.index(dimension) for pack in self.packs.values() if dimension in pack), None)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One Spark job: its SQL over the view {rows}, which grouping id holds which node's rows, each tree's slices."""
+    """One Spark job: its SQL over the view {rows}, and which grouping id holds which node's rows, by which keys."""
 
     sql: str
     sets: dict[int, Node]
     statistics: tuple[Statistic, ...]
-    slices: Mapping[str, str]
+    keys: Keys
 
 
 def statements(network: Network) -> tuple[Statement, ...]:
@@ -43,25 +66,25 @@ def statements(network: Network) -> tuple[Statement, ...]:
 
 def _statement(network: Network, job: Job) -> Statement:
     nodes, statistics = job.nodes, job.statistics
-    dimensions = sorted({one for node in nodes for one in node.dimensions}, key=lambda one: one.name)
-    slices = _slice_columns(nodes)
-    keys = [*slices.values(), TIMED, *(one.name for one in dimensions)]
-    sets = {_grouping_id(keys, _keys(node, slices)): node for node in nodes}
+    packs = packs_of([node.dimensions for node in nodes])
+    keys = Keys(_slice_columns(nodes), {f"{PACK}{place}": pack for place, pack in enumerate(packs)})
+    columns_of = {node.id: keys.columns(node) for node in nodes}
+    present = sorted({column for columns in columns_of.values() for column in columns})
+    sets = {_grouping_id(present, columns_of[node.id]): node for node in nodes}
     if len(nodes) == 1:
-        identifier, grouping = f"{next(iter(sets))}L", ", ".join(_keys(nodes[0], slices))
+        identifier, grouping = f"{next(iter(sets))}L", ", ".join(present)
     else:
-        identifier = f"grouping_id({', '.join(keys)})"
-        each = ", ".join(f"({', '.join(_keys(node, slices))})" for node in nodes)
-        grouping = f"{', '.join(keys)} GROUPING SETS ({each})"
-    present = keys if len(nodes) > 1 else _keys(nodes[0], slices)
+        identifier = f"grouping_id({', '.join(present)})"
+        each = ", ".join(f"({', '.join(columns)})" for columns in columns_of.values())
+        grouping = f"{', '.join(present)} GROUPING SETS ({each})"
     columns = [
         f"{identifier} AS {SET}",
         *present,
         f"max({MOMENT}) AS {NEWEST}",
         *(f"{_build(one)} AS {one.name}" for one in statistics),
     ]
-    source = _rows(network, nodes, dimensions, statistics)
-    return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics, slices)
+    source = _rows(network, nodes, keys, statistics)
+    return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics, keys)
 
 
 def _slice_columns(nodes: tuple[Node, ...]) -> dict[str, str]:
@@ -70,20 +93,15 @@ def _slice_columns(nodes: tuple[Node, ...]) -> dict[str, str]:
     return {tree: SLICE if place == 0 else f"{SLICE}{place}" for place, tree in enumerate(trees)}
 
 
-def _keys(node: Node, slices: Mapping[str, str]) -> list[str]:
-    return [TIMED if node.running else slices[node.tree], *(one.name for one in node.dimensions)]
-
-
 def _grouping_id(keys: list[str], present: list[str]) -> int:
     """Spark's grouping id: a bit for every key, first key highest, set where the key is not grouped by."""
     return sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in present)
 
 
-def _rows(
-    network: Network, nodes: tuple[Node, ...], dimensions: Iterable[Dimension], statistics: Iterable[Statistic]
-) -> str:
+def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Iterable[Statistic]) -> str:
     """The subquery that gives every row its slices, its dimensions and the arguments of its statistics."""
     cuts = dict(network.cuts)
+    dimensions = sorted({one for node in nodes for one in node.dimensions}, key=lambda one: one.name)
     searches = [
         Search(one.name, spark_sql(one.expression), _literals(one, cuts.get(one.name, ())))
         for one in dimensions
@@ -92,13 +110,18 @@ def _rows(
     found = len(searches)
     slicings = {node.tree: node.slicing for node in nodes if node.slicing is not None}
     slices = []
-    for tree, column in _slice_columns(nodes).items():
+    for tree, column in keys.slices.items():
         slicing = slicings[tree]
         slices.append(f"{_slice(slicing, column)} AS {column}")
         if slicing.kind == "table":
             edges = tuple(spark_sql(Literal(edge, BIGINT)) for edge in slicing.table)
             searches.append(Search(column, f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)", edges))
-    plain = [f"{spark_sql(one.expression)} AS {one.name}" for one in dimensions if not one.cells]
+    plain = [
+        f"{spark_sql(one.expression)} AS {one.name}"
+        for one in dimensions
+        if not one.cells and keys.column(one) == one.name
+    ]
+    plain += [f"{_packed(pack)} AS {name}" for name, pack in keys.packs.items()]
     arguments = {
         _argument(one, place): spark_sql(argument)
         for one in statistics
@@ -111,6 +134,12 @@ def _rows(
     ]
     columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", *slices, *finals])
     return f"SELECT {columns} FROM {_layers(searches)}"
+
+
+def _packed(pack: Iterable[Dimension]) -> str:
+    """Truths as one number: two bits for each, 0 for false, 1 for true, 2 for neither."""
+    bits = (f"coalesce(CAST({spark_sql(one.expression)} AS BIGINT), 2L)" for one in pack)
+    return " | ".join(f"shiftleft({one}, {2 * place})" for place, one in enumerate(bits))
 
 
 def _slice(slicing: Slicing, column: str) -> str:

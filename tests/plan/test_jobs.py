@@ -1,0 +1,39 @@
+"""Which grouping keys a job has: truths that go to the same nodes travel in one number."""
+
+from __future__ import annotations
+
+from weft.plan.dimensions import Dimension
+from weft.plan.jobs import MOST_PACKED, keys_for, packs_of
+from weft.sql.expressions import Column
+from weft.sql.types import BOOLEAN, INT
+
+A, B, C, D = (Dimension(Column(name, BOOLEAN)) for name in "abcd")
+K = Dimension(Column("k", INT))
+
+
+def packs(*sets: set[Dimension]) -> list[set[Dimension]]:
+    return sorted(map(set, packs_of(sets)), key=len)
+
+
+def test_truths_of_one_node_are_one_key() -> None:
+    assert packs({A, B, C, K}) == [{A, B, C}]
+    assert keys_for([{A, B, C, K}]) == 2
+
+
+def test_truths_that_part_ways_keep_their_own_keys() -> None:
+    assert packs({A, B}, {A, C}) == []
+    assert {frozenset(pack) for pack in packs({A, B, C, D}, {A, B})} == {frozenset({A, B}), frozenset({C, D})}
+    assert keys_for([{A, B, C, D}, {A, B}]) == 2
+    assert keys_for([{A, B}, {A, C}]) == 3
+
+
+def test_no_number_holds_more_truths_than_fit() -> None:
+    many = [Dimension(Column(f"t{place}", BOOLEAN)) for place in range(MOST_PACKED + 2)]
+    assert [len(pack) for pack in packs_of([many])] == [MOST_PACKED, 2]
+    assert keys_for([many]) == 2
+
+
+def test_other_dimensions_are_left_alone() -> None:
+    cells = Dimension(Column("x", INT), cells=True)
+    assert packs({K, cells, A}) == []
+    assert keys_for([{K, cells, A}]) == 3
