@@ -7,7 +7,7 @@ The text changes only when the network does, so Spark's generated code is compil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import BASICS, Statistic
@@ -15,6 +15,7 @@ from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.jobs import Job, jobs_of, packs_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
+from weft.spark.cells import Search, jump_into, layers
 from weft.spark.render import spark_sql
 from weft.sql.expressions import Expression, Literal, identity, text
 from weft.sql.types import BIGINT
@@ -102,11 +103,7 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
     """The subquery that gives every row its slices, its dimensions and the arguments of its statistics."""
     cuts = dict(network.cuts)
     dimensions = sorted({one for node in nodes for one in node.dimensions}, key=lambda one: one.name)
-    searches = [
-        Search(one.name, spark_sql(one.expression), _literals(one, cuts.get(one.name, ())))
-        for one in dimensions
-        if one.cells
-    ]
+    searches = [_cell(one, cuts.get(one.name, ())) for one in dimensions if one.cells]
     found = len(searches)
     slicings = {node.tree: node.slicing for node in nodes if node.slicing is not None}
     slices = []
@@ -115,7 +112,8 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
         slices.append(f"{_slice(slicing, column)} AS {column}")
         if slicing.kind == "table":
             edges = tuple(spark_sql(Literal(edge, BIGINT)) for edge in slicing.table)
-            searches.append(Search(column, f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)", edges))
+            value = f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)"
+            searches.append(Search(column, value, edges, jump_into(slicing.table)))
     plain = [
         f"{spark_sql(one.expression)} AS {one.name}"
         for one in dimensions
@@ -133,7 +131,7 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
         *(search.found() for search in searches[:found]),
     ]
     columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", *slices, *finals])
-    return f"SELECT {columns} FROM {_layers(searches)}"
+    return f"SELECT {columns} FROM {layers(searches)}"
 
 
 def _packed(pack: Iterable[Dimension]) -> str:
@@ -153,52 +151,12 @@ def _slice(slicing: Slicing, column: str) -> str:
     return f"{base} + get({column}_cuts, {column}_at)"
 
 
-@dataclass(frozen=True)
-class Search:
-    """A search for the last of `cuts` at or below a value, by halving: one projection a step, shared by all searches.
-
-    A step adds its power of two where the cut that far ahead is still at or below the value; past the end of the array
-    `get` gives NULL, which is not. The first cut is below every value.
-    """
-
-    name: str
-    value: str
-    cuts: tuple[str, ...]
-
-    def start(self) -> list[str]:
-        return [
-            f"{self.value} AS {self.name}_value",
-            f"array({', '.join(self.cuts)}) AS {self.name}_cuts",
-            f"0 AS {self.name}_at",
-        ]
-
-    def steps(self) -> Iterator[str]:
-        """The position after every step."""
-        power = 1 << max(0, (len(self.cuts) - 1).bit_length() - 1)
-        while power and len(self.cuts) > 1:
-            ahead = f"get({self.name}_cuts, {self.name}_at + {power})"
-            yield f"{self.name}_at + IF({self.name}_value >= {ahead}, {power}, 0) AS {self.name}_at"
-            power //= 2
-
-    def found(self) -> str:
-        return f"IF({self.name}_value IS NULL, NULL, get({self.name}_cuts, {self.name}_at)) AS {self.name}"
-
-
-def _layers(searches: list[Search]) -> str:
-    """The rows with every search done: nested projections, as many as the longest search has steps."""
-    if not searches:
-        return "{rows}"
-    layer = "SELECT *, " + ", ".join(part for search in searches for part in search.start()) + " FROM {rows}"
-    pending = [(search, list(search.steps())) for search in searches]
-    for turn in range(max(len(steps) for _, steps in pending)):
-        moving = {f"{search.name}_at": steps[turn] for search, steps in pending if turn < len(steps)}
-        layer = f"SELECT * EXCEPT ({', '.join(moving)}), {', '.join(moving.values())} FROM ({layer})"
-    return f"({layer})"
-
-
-def _literals(dimension: Dimension, cuts: Iterable[Cut]) -> tuple[str, ...]:
+def _cell(dimension: Dimension, cuts: Iterable[Cut]) -> Search:
+    """The search for the cell of a value."""
     points = sorted({lowest(dimension.type), *cuts})
-    return tuple(spark_sql(Literal(point, dimension.type)) for point in points)
+    literals = tuple(spark_sql(Literal(point, dimension.type)) for point in points)
+    jump = jump_into(points) if dimension.type.is_integral else None
+    return Search(dimension.name, spark_sql(dimension.expression), literals, jump)
 
 
 def _arguments(one: Statistic) -> tuple[Expression, ...]:

@@ -22,6 +22,8 @@ BATCH_SETTINGS = {
     "spark.sql.codegen.maxFields": "400",
     "spark.sql.variable.substitute": "false",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
+    # Groups that its quick hash map has room for, as a power of two: 65,536 are too few for a column of ids.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
 }
 
 # Doors that nothing of Weft goes through. Its SQL is written by itself, of functions on a list; these hold should that
