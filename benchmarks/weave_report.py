@@ -32,8 +32,9 @@ What to know before trusting the tables: the readings of Random and Insert-then-
 With the number of trees drawn at random as well, Random came out cheaper than Shared at the low rate, against the
 paper; with Insert-then-Weave going where it saves most, it was below Shared at the medium rate too. So it is, as it
 stands, where the templates are the slides that divide a day and not 100,000 s: which of the two wins there is a matter
-of the templates. The naive count depends on which of two trees stands first: in another order of the trees all three
-speed-ups together saved 2,100 times. There is one workload, of one seed, and Figure 9 has half the paper's windows."""
+of the templates. The naive count depends on the templates, and on which of two trees stands first: with the slides of
+a day and in another order of the trees all three speed-ups together saved 2,100 times. There is one workload, of one
+seed, and Figure 9 has half the paper's windows."""
 
 
 def write_report(folder: Path, targets: list[Target], figures: list[Figure]) -> None:
