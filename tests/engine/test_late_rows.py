@@ -24,7 +24,8 @@ from tests.engine.queries import EPOCH, MICROSECOND, Hop, Maker, RandomQuery
 from tests.engine.rows import Ticks, as_table, random_ticks
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-SEEDS = range(8)
+# More of them in `make stress`.
+SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 12))]
 WEEK = timedelta(days=7)
 
 

@@ -42,7 +42,7 @@ def jobs_of(network: Network) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
-def keys_of(node: Node) -> set[str]:
+def _keys_of(node: Node) -> set[str]:
     """The grouping keys of a base node: its dimensions, and its slice or whether it has a time."""
     return {f"time {node.running} {node.tree}", *(one.name for one in node.dimensions)}
 
@@ -73,7 +73,7 @@ def _chunks(base: tuple[Node, ...]) -> list[tuple[Node, ...]]:
     """The nodes in as few lots as their keys fit into, first come, first served."""
     lots: list[tuple[set[str], list[Node]]] = []
     for node in base:
-        keys = keys_of(node)
+        keys = _keys_of(node)
         found = next((lot for lot in lots if len(lot[0] | keys) <= MOST_KEYS), None)
         if found is None:
             found = (set(), [])
