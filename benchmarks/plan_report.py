@@ -26,7 +26,8 @@ def write_report(folder: Path, results: list[dict[str, Any]]) -> None:
         f"`python -m benchmarks.optimizer`, part of `make bench`, on {platform.machine()}, Python "
         f"{platform.python_version()}, 2 cores. Medians of the runs, all policies by turns in one Spark session, over "
         "the same rows, with the same answers window by window. The first ticks of a run are left out: they compile, "
-        "and teach the optimizer.",
+        "and teach the optimizer. Timings vary by a tenth from run to run: where the plan is the one that shares "
+        "everything, as with many predicates, the ratio is nothing but that.",
         "",
         *markdown(results),
     ]

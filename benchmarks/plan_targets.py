@@ -49,7 +49,7 @@ def plans_against_policies(
                 about=workload.about,
                 speeds=speeds,
                 queries=len(workload.queries),
-                plan=f"{last.nodes} nodes, {last.base} from rows, {last.trees} trees of slices",
+                plan=f"{last.nodes} nodes, {last.base} from rows, {last.trees} tree{'s' if last.trees > 1 else ''} of slices",
                 prediction=factor,
             )
         )
@@ -96,7 +96,7 @@ def predicate_index(spark: SparkSession, work: Path, repeat: int, measure: Measu
             medians[1_000] / medians[1],
             "at least 0.5",
             0.5,
-            speeds={f"{count:,} predicates": speed for count, speed in medians.items()},
+            speeds={f"{count:,}": speed for count, speed in medians.items()},
         )
     ]
 
