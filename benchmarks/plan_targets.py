@@ -40,6 +40,7 @@ def plans_against_policies(
         factor = median(run.prediction for run in runs["auto"])
         predictions.append(max(factor, 1 / factor))
         last = runs["auto"][-1]
+        trees = "1 tree" if last.trees == 1 else f"{last.trees} trees"
         found.append(
             measure(
                 f"{workload.name}: rows per second as planned over the better of sharing all and nothing",
@@ -49,7 +50,7 @@ def plans_against_policies(
                 about=workload.about,
                 speeds=speeds,
                 queries=len(workload.queries),
-                plan=f"{last.nodes} nodes, {last.base} from rows, {last.trees} tree{'s' if last.trees > 1 else ''} of slices",
+                plan=f"{last.nodes} nodes, {last.base} from rows, {trees} of slices",
                 prediction=factor,
             )
         )
