@@ -6,14 +6,14 @@ is the sum of the products, so the same counts serve planning, the bill of a que
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from math import log2
 from typing import Any
 
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
-from weft.plan.network import Network, Node
+from weft.plan.network import Network, Node, Wanted
 from weft.plan.slices import Slicing
 from weft.plan.windows import Window, micros
 
@@ -90,6 +90,13 @@ class Carried:
     measures: int
 
 
+def carried_by(base: Collection[Node] | Collection[Wanted]) -> Carried:
+    """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
+    times = {(one.running, one.tree) for one in base}
+    keys = keys_for([one.dimensions for one in base]) + len(times)
+    return Carried(min(MOST_KEYS, keys), len({each for one in base for each in one.statistics}))
+
+
 def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, float]:
     """What one node asks of a tick."""
     found: dict[str, float] = {}
@@ -153,14 +160,7 @@ def node_amounts(
     """
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
-    carried = Carried(
-        min(
-            MOST_KEYS,
-            len({(node.running, node.tree) for node in network.base})
-            + keys_for([node.dimensions for node in network.base]),
-        ),
-        len({one for node in network.base for one in node.statistics}),
-    )
+    carried = carried_by(network.base)
     found = {
         node.id: amounts_of_node(
             Load(

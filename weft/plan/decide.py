@@ -19,13 +19,14 @@ from weft.plan.cost import (
     add,
     amounts_of_node,
     amounts_of_rows,
+    carried_by,
     tests_of_cuts,
     tests_of_slicing,
     visits,
 )
 from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts, is_truth
-from weft.plan.jobs import MOST_KEYS, keys_for
+from weft.plan.jobs import MOST_KEYS
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
 from weft.plan.slices import Slicing
@@ -236,14 +237,6 @@ def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Fac
     """A decider that knows these dimension sets, and the cuts of these queries."""
     cuts = {name: len(points) for name, points in all_cuts(queries)}
     return Decider(Estimates(facts, frozenset[Dimension]().union(*sets), cuts), costs, cuts)
-
-
-def carried_by(base: Iterable[Wanted]) -> Carried:
-    """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
-    base = list(base)
-    slices = {("" if one.running else "slices", one.tree) for one in base}
-    keys = keys_for([one.dimensions for one in base]) + len(slices)
-    return Carried(min(MOST_KEYS, keys), len({each for one in base for each in one.statistics}))
 
 
 def _columns(draft: Draft) -> int:

@@ -92,7 +92,7 @@ def layers(searches: list[Search]) -> str:
         return "{rows}"
     layer = "SELECT *, " + ", ".join(part for search in searches for part in search.start()) + " FROM {rows}"
     pending = [(search, list(search.steps())) for search in searches]
-    for turn in range(max((len(steps) for _, steps in pending), default=0)):
+    for turn in range(max(len(steps) for _, steps in pending)):
         moving = {f"{search.name}_at": steps[turn] for search, steps in pending if turn < len(steps)}
         layer = f"SELECT * EXCEPT ({', '.join(moving)}), {', '.join(moving.values())} FROM ({layer})"
     return f"({layer})"
