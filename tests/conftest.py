@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.java import BRIEF
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -33,7 +35,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["WEFT_CANARY"] = CANARY
-    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g",
+                "spark.driver.extraJavaOptions": BRIEF}
     session = local_session(tmp_path_factory.mktemp("spark"), settings)
     # Tests fail on purpose, in batches too; their stack traces would bury the report.
     session.sparkContext.setLogLevel("OFF")

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import weft
 from tests.crash.life import SCRIPTS, Life, no_lease
+from tests.java import BRIEF
 from weft import failpoint
 
 STREAM_FAILED = 3
-# A Java that lives for a few seconds: compiling well would take it longer than running badly.
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
