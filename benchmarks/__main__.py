@@ -135,6 +135,8 @@ def _against_separate(spark: Any, work: Path, count: int, rows: int) -> list[dic
     shared = time.monotonic() - begin
     equal, checked = count_equal(engine, answers)
     _close(engine)
+    if not checked:
+        raise typer.BadParameter(f"no query closed a window on both sides in {rows:,} rows: give more --separate-rows")
     ratio = (rows / shared) / (rows / (seconds * 1_000 / count))
     return [
         measure(
