@@ -187,7 +187,9 @@ def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[s
             end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
             yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
         if node.id in new.ledgers:
-            yield node.id, Product(new.ledgers[node.id], layout, 0, "late", batch_id, batch_id, batch_id, batch_id + 1)
+            ledger = new.ledgers[node.id]
+            watermark = ledger["watermark"][0].as_py()
+            yield node.id, Product(ledger, layout, 0, "late", batch_id, batch_id, watermark, watermark + 1)
 
 
 def _drops(state: StreamState, new: NewRows) -> list[tuple[frozenset[str], int]]:

@@ -19,6 +19,7 @@ from weft.read.merge import quoted
 from weft.read.reader import NEVER, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
 from weft.registry import FAILED
+from weft.store.ledger import gather, horizon
 from weft.store.state import StreamState
 
 if TYPE_CHECKING:
@@ -269,17 +270,17 @@ class ContinuousQuery:
         return total
 
     def _late_rows(self, registered: Registered, state: StreamState) -> int:
-        """How many rows came after every window of this query that they belong to was closed."""
+        """How many rows, of the time that it keeps, came after every window that they belong to was closed."""
         window, first = registered.needs.window, registered.row.from_batch
         if window is None or first is None:
             return 0
-        total = 0
+        total, oldest = 0, horizon(state.watermark, registered.reach)
         for step in registered.steps:
             synopsis = state.synopses.get(step.needs.parts[0].node)
             files = [file for file in synopsis.files if file.kind == "late"] if synopsis is not None else []
             if files:
-                late = {"weft_late": pa.concat_tables([self._engine.cache.get(file) for file in files])}
-                mine = f"batch >= {max(first, step.since)} AND \"window\" = '{window}'"
+                late = {"weft_late": gather(map(self._engine.cache.get, files))}
+                mine = f"watermark >= {oldest} AND batch >= {max(first, step.since)} AND \"window\" = '{window}'"
                 mine += f" AND batch < {step.until}" if step.until is not None else ""
                 total += self._sum_rows(step.needs, f"(SELECT * FROM weft_late WHERE {mine})", late)
         return total

@@ -14,6 +14,7 @@ from weft.plan.network import Network, build_network
 from weft.plan.windows import micros
 from weft.registered import Registered
 from weft.spark.level0 import Statement, statements
+from weft.store.ledger import LateReaders
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,22 @@ class Plan:
         return reach
 
 
-def epochs(queries: Mapping[str, Registered]) -> Mapping[str, tuple[int, ...]]:
-    """The batches at which the readers of each node came."""
-    found: dict[str, set[int]] = {}
+def late_readers(queries: Mapping[str, Registered]) -> Mapping[str, LateReaders]:
+    """What is asked of the counts of late rows of each node."""
+    windows: dict[str, set[str]] = {}
+    epochs: dict[str, set[int]] = {}
+    reaches: dict[str, set[int | None]] = {}
     for one in queries.values():
-        for needs in (one.needs, *(past.needs for past in one.pasts)):
+        for needs in (one.needs, *(past.needs for past in one.pasts)) if one.needs.window is not None else ():
             for part in needs.parts:
-                moves = (past.until for past in one.pasts)
-                found.setdefault(part.node, set()).update((one.row.from_batch or 0, *moves))
-    return {node: tuple(sorted(batches)) for node, batches in found.items()}
+                windows.setdefault(part.node, set()).add(str(one.needs.window))
+                since = (one.row.from_batch or 0, *(past.until for past in one.pasts))
+                epochs.setdefault(part.node, set()).update(since)
+                reaches.setdefault(part.node, set()).add(one.reach)
+    return {
+        node: LateReaders(frozenset(kinds), frozenset(epochs[node]), frozenset(reaches[node]))
+        for node, kinds in windows.items()
+    }
 
 
 def make_plan(

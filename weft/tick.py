@@ -24,7 +24,7 @@ from weft.plan.cost import Costs, add
 from weft.plan.facts import Facts
 from weft.plan.placement import Placement
 from weft.plan.search import Found
-from weft.planning import Plan, epochs, make_plan
+from weft.planning import Plan, late_readers, make_plan
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.registered import Registered
@@ -39,6 +39,7 @@ from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.files import Files
 from weft.store.finish import finish
+from weft.store.ledger import horizon
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState, load_state
 from weft.store.tables import EARLIEST
@@ -136,12 +137,14 @@ class Ticker:
         self._registry.place(placements, self._state.batch_id + 1, EARLIEST if newest is None else newest + 1)
 
     def _forget_pasts(self) -> None:
-        """Let go of what moved queries read before, once the last file of it is gone."""
+        """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
         gone = {}
         for name, one in self._queries().items():
-            for step in one.steps[:-1] if one.pasts else ():
+            for past, step in zip(one.pasts, one.steps, strict=False) if one.pasts else ():
                 nodes = [self._state.synopses.get(part.node) for part in step.needs.parts]
                 if any(node and self._state.within(node, step.since, step.until).data for node in nodes):
+                    break
+                if one.needs.window is not None and horizon(self._state.watermark, one.reach) < past.moment:
                     break
                 gone[name] = step.until
         self._registry.forget_pasts({name: until for name, until in gone.items() if until is not None})
@@ -184,7 +187,7 @@ class Ticker:
                 self._state,
                 plan.network,
                 plan.reach,
-                epochs(self._queries()),
+                late_readers(self._queries()) if self._state.has_ledgers else {},
                 self._catalog,
                 self._files,
                 self._duck,

@@ -7,12 +7,13 @@ that holds it and ends after the watermark at the start of its tick; a row that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import log2
 from typing import Any
 
 import pyarrow as pa
 
-from tests.engine.queries import Hop
+from tests.engine.queries import EPOCH, MICROSECOND, Hop
 from tests.engine.rows import MOMENT, SCHEMA, Ticks
 
 WINDOW = pa.struct([("start", MOMENT), ("end", MOMENT)])
@@ -47,11 +48,18 @@ def counted(ticks: Ticks, hop: Hop) -> pa.Table:
 
 
 def lost(ticks: Ticks, hops: Iterable[Hop]) -> pa.Table:
-    """The rows that count for no window of any of these, with their tick in the column `tick_`."""
+    """The rows that count for no window of any of these, with their tick and the watermark they came after."""
     some = tuple(hops)
-    rows = [{**row, "tick_": tick} for tick, mark, row in arrivals(ticks)
+    rows = [{**row, "tick_": tick, "mark_": mark} for tick, mark, row in arrivals(ticks)
             if mark is not None and all(end <= mark for hop in some for _, end in hop.holding(row["ts"]))]
-    return pa.Table.from_pylist(rows, schema=SCHEMA.append(pa.field("tick_", pa.int64())))
+    schema = SCHEMA.append(pa.field("tick_", pa.int64())).append(pa.field("mark_", MOMENT))
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def counted_since(newest: datetime, kept: timedelta) -> datetime:
+    """From which watermark on a query counts lost rows: what it keeps, and up to a sixteenth more."""
+    grain = 2 ** int(log2(kept // MICROSECOND // 16))
+    return EPOCH + (newest - kept - EPOCH) // MICROSECOND // grain * grain * MICROSECOND
 
 
 def arrived(ticks: Ticks) -> pa.Table:

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 from tests.faults.scene import Scene, ticks
-from tests.simulation.world import MEASURES, Query, Window
+from tests.simulation.test_simulation import compare
+from tests.simulation.world import MEASURES, SECOND, Query, Tick, Window
 from weft.commit import MAX_DROPS, _drops
 from weft.plan import windows as plan
 from weft.store import letters, tend, transactions
@@ -198,6 +199,30 @@ def test_counts_of_late_rows_go_with_the_queries_that_ask_for_them(place: Path) 
                 world.tick(tick)
             seen.append(sum(row.rows for row in files_of(world, "late")))
     assert min(seen) > 0
-    # One count for each of three keys, of one kind of window, since one registration; and a tick's that is not merged.
-    assert max(seen[1:]) <= 2 * 3
+    # One count for each of three keys, of one kind of window, in each of the five ticks since the last registration.
+    assert max(seen[1:]) <= 5 * 3
+    world.forget()
+
+
+@pytest.mark.parametrize("keeps", [("5 seconds",), ("5 seconds", "20 seconds"), ("5 seconds", "forever")], ids=str)
+def test_counts_of_late_rows_go_with_the_time_that_is_kept(place: Path, keeps: tuple[str, ...]) -> None:
+    """Every tick brings a late row of a key that never comes again; queries count those of the time that they keep."""
+    world = Scene(place, Random(1), delay=2)
+    world.register(*(Query(f"q{at}", ("k",), ("n",), Window(2, 1), keep, False) for at, keep in enumerate(keeps)))
+    seen = []
+    for number in range(120):
+        moments = {"a": number, f"late {number}": number - 5}
+        rows = [{"ts": moment * SECOND, "k": key, "g": 1, "v": 1} for key, moment in moments.items()]
+        world.tick(Tick(tuple(tuple(row.items()) for row in rows)))
+        if number % 10 == 9:
+            compare(world, world.queries)
+        seen.append(sum(row.rows for row in files_of(world, "late")))
+    counts = {one.keep: world.engine.query(name).metrics()["late_rows"] for name, one in world.queries.items()}
+    # A row a second, of the time that is kept and one window; the first tick comes after no watermark.
+    assert counts == {keep: {"5 seconds": 7, "20 seconds": 22, "forever": 119}[keep] for keep in keeps}
+    if "forever" in keeps:
+        assert seen[-1] == 119
+    else:
+        # Those of 22 seconds at most and a sixteenth, and eight ticks' that are not merged yet.
+        assert max(seen) < 24 + 8
     world.forget()

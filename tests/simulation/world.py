@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import log2
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from weft import failpoint
 from weft.plan.placement import Placement
 from weft.read.duck import Duck
 from weft.spark.checkpoint import BatchMark
+from weft.sql.ddl import parse_duration
 from weft.store import catalog
 from weft.store.files import LocalFiles
 
@@ -291,6 +293,24 @@ def expected(world: World, query: Query, complete_from: int, upto: int) -> dict[
     if query.window is None and not query.keys and not groups:
         groups[()] = []
     return {key: tuple(measure(one, rows) for one in query.measures) for key, rows in groups.items()}
+
+
+def lost(world: World, query: Query, first: int, newest: int | None) -> int:
+    """The rows that came since its first tick and reached no open window, of the time that it keeps.
+
+    That time goes back to a multiple of the greatest power of two that is at most a sixteenth of it.
+    """
+    oldest = -(2**62)
+    if query.keep != "forever" and newest is not None and query.window is not None:
+        kept = parse_duration(query.keep) // timedelta(microseconds=1) + query.window.range * SECOND
+        grain = 2 ** int(log2(kept // 16))
+        oldest = (newest - kept) // grain * grain
+    return sum(
+        mark is not None and mark >= oldest and all(end is not None and end <= mark for end in ends_of(query, row["ts"]))
+        for number, mark, rows in world.arrived
+        if number >= first
+        for row in rows
+    )
 
 
 def measure(name: str, rows: list[Row]) -> Any:

@@ -14,6 +14,7 @@ from weft.plan.slices import Slicing
 from weft.plan.windows import Window
 from weft.read.duck import Duck
 from weft.read.merge import merge_sql, quoted
+from weft.store.ledger import write_ledger
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.store.tables import EARLIEST
 
@@ -131,38 +132,9 @@ def merge_from(duck: Duck, node: Node, rows: pa.Table, *, batch_id: int) -> pa.T
 
 def _count_late(duck: Duck, node: Node, rows: pa.Table, lateness: Lateness, batch_id: int) -> pa.Table | None:
     """How many rows of each group reached no open window of each of the node's windows; None where none."""
-    found = []
-    names = [one.name for one in node.dimensions]
+    missed = []
     for window in node.windows:
         closed = [start for start in lateness.late if window.last_end(start) <= lateness.watermark]
         if closed:
-            missed = rows.filter(pc.is_in(rows[START], value_set=pa.array(closed, pa.int64())))
-            found.append(_ledger(missed.select([*names, ROWS.name]), window, batch_id))
-    rows = pa.concat_tables(found) if found else None
-    return merge_late(duck, node, [rows]) if rows is not None and rows.num_rows else None
-
-
-def _ledger(rows: pa.Table, window: Window, batch_id: int) -> pa.Table:
-    batch = pa.repeat(pa.scalar(batch_id, pa.int64()), rows.num_rows)
-    kind = pa.repeat(pa.scalar(str(window), pa.string()), rows.num_rows)
-    return rows.append_column("batch", batch).append_column("window", kind)
-
-
-def merge_late(duck: Duck, node: Node, ledgers: list[pa.Table], epochs: tuple[int, ...] = ()) -> pa.Table:
-    """Late counts merged by group and window.
-
-    A query counts from the tick it was registered at. Ticks between two registrations need not be told apart: each
-    becomes the last of `epochs` at or before it, so the ledger is bounded by groups times registrations.
-    """
-    names = [one.name for one in node.dimensions]
-    batch, source = "batch", "weft_rows"
-    if epochs:
-        # What came before the oldest reader, or belongs to no window that is read, nobody will ask for again.
-        kinds = ", ".join(f"'{window}'" for window in node.windows)
-        source = f'(SELECT * FROM weft_rows WHERE batch >= {min(epochs)} AND "window" IN ({kinds}))'
-        points = ", ".join(map(str, sorted(epochs)))
-        batch = f"coalesce(list_max(list_filter([{points}], lambda epoch: epoch <= batch)), batch)"
-    keys = [(f"CAST({batch} AS BIGINT)", "batch"), ('"window"', "window"), *((quoted(name), name) for name in names)]
-    columns = [*names, ROWS.name, "batch", "window"]
-    rows = pa.concat_tables([ledger.select(columns) for ledger in ledgers])
-    return duck.run(merge_sql(source, keys, [ROWS]), {"weft_rows": rows})
+            missed.append((window, rows.filter(pc.is_in(rows[START], value_set=pa.array(closed, pa.int64())))))
+    return write_ledger(duck, node, missed, batch_id, lateness.watermark)

@@ -90,6 +90,11 @@ class StreamState:
         """Up to which moment late rows were dropped because none of these kinds of windows could use them."""
         return tuple((frozenset(kinds), int(end)) for kinds, end in self.totals.get("drops", ()))
 
+    @property
+    def has_ledgers(self) -> bool:
+        """Whether any late row is counted."""
+        return any(file.kind == "late" for synopsis in self.synopses.values() for file in synopsis.files)
+
     def dropped_until(self, window: Window | None) -> int:
         """Before this moment, rows may be missing that windows of this kind would have counted."""
         return max(

@@ -16,8 +16,8 @@ from weft.plan.network import Network, Node
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.store.catalog import Catalog
-from weft.store.derive import merge_late
 from weft.store.files import Files
+from weft.store.ledger import LateReaders, merge_ledgers
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
@@ -57,7 +57,7 @@ def tend(
     state: StreamState,
     network: Network,
     reach: Mapping[str, int | None],
-    epochs: Mapping[str, tuple[int, ...]],
+    late: Mapping[str, LateReaders],
     catalog: Catalog,
     files: Files,
     duck: Duck,
@@ -65,7 +65,8 @@ def tend(
 ) -> StreamState:
     """Apply every change that is due, and delete files whose lease is over.
 
-    `reach` says how far back each node and each family of finished windows is read; families that it lacks are gone.
+    `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
+    counts of late rows; families and nodes that they lack are gone.
     """
     sealer = Sealer(duck, cache)
     changes = []
@@ -73,7 +74,7 @@ def tend(
         if name not in state.synopses:
             continue
         change = _seal(sealer, node, state, reach.get(node.id))
-        ledgers = _merge_ledgers(node, state, epochs.get(node.id, ()), duck, cache)
+        ledgers = _tend_ledgers(node, state, late.get(node.id), duck, cache)
         changes += [one for one in (change, ledgers) if one is not None]
         changes += _merge_results(node, state, reach, cache)
     for change in changes:
@@ -124,17 +125,21 @@ def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, c
     return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*kept, *stored)))
 
 
-def _merge_ledgers(
-    node: Node, state: StreamState, epochs: tuple[int, ...], duck: Duck, cache: TableCache
+def _tend_ledgers(
+    node: Node, state: StreamState, readers: LateReaders | None, duck: Duck, cache: TableCache
 ) -> Change | None:
-    """Many small counts of late rows become one."""
-    synopsis = state.synopses[node.id]
-    ledgers = tuple(file for file in synopsis.files if file.kind == "late")
-    if len(ledgers) < MAX_LEDGERS:
-        return None
-    table = merge_late(duck, node, [cache.get(file) for file in ledgers], epochs)
-    product = gathered(table, state.layouts[ledgers[-1].layout], ledgers)
-    return Change(node.id, ledgers, (product,))
+    """Many small counts of late rows become one, and those go that nobody counts any more."""
+    ledgers = tuple(file for file in state.synopses[node.id].files if file.kind == "late")
+    if readers is None:
+        return Change(node.id, ledgers, ()) if ledgers else None
+    oldest = readers.oldest(state.watermark)
+    kept = tuple(file for file in ledgers if file.time_to > oldest)
+    if len(kept) < MAX_LEDGERS:
+        gone = tuple(file for file in ledgers if file.time_to <= oldest)
+        return Change(node.id, gone, ()) if gone else None
+    table = merge_ledgers(duck, node, [cache.get(file) for file in kept], readers, state.watermark)
+    added = (gathered(table, state.layouts[kept[-1].layout], kept),) if table.num_rows else ()
+    return Change(node.id, ledgers, added)
 
 
 def _merge_results(
