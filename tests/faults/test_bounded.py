@@ -204,25 +204,45 @@ def test_counts_of_late_rows_go_with_the_queries_that_ask_for_them(place: Path) 
     world.forget()
 
 
+def late_tick(number: int, key: str) -> Tick:
+    """One row on time, and one of this key that is late for every window of two seconds."""
+    rows = ({"ts": number * SECOND, "k": "a"}, {"ts": (number - 5) * SECOND, "k": key})
+    return Tick(tuple(tuple({**row, "g": 1, "v": 1}.items()) for row in rows))
+
+
+def late_readers(world: Scene, keeps: tuple[str, ...]) -> None:
+    world.register(*(Query(f"q{at}", ("k",), ("n",), Window(2, 1), keep, False) for at, keep in enumerate(keeps)))
+
+
 @pytest.mark.parametrize("keeps", [("5 seconds",), ("5 seconds", "20 seconds"), ("5 seconds", "forever")], ids=str)
 def test_counts_of_late_rows_go_with_the_time_that_is_kept(place: Path, keeps: tuple[str, ...]) -> None:
     """Every tick brings a late row of a key that never comes again; queries count those of the time that they keep."""
     world = Scene(place, Random(1), delay=2)
-    world.register(*(Query(f"q{at}", ("k",), ("n",), Window(2, 1), keep, False) for at, keep in enumerate(keeps)))
+    late_readers(world, keeps)
     seen = []
-    for number in range(120):
-        moments = {"a": number, f"late {number}": number - 5}
-        rows = [{"ts": moment * SECOND, "k": key, "g": 1, "v": 1} for key, moment in moments.items()]
-        world.tick(Tick(tuple(tuple(row.items()) for row in rows)))
+    for number in range(60):
+        world.tick(late_tick(number, f"late {number}"))
         if number % 10 == 9:
             compare(world, world.queries)
         seen.append(sum(row.rows for row in files_of(world, "late")))
     counts = {one.keep: world.engine.query(name).metrics()["late_rows"] for name, one in world.queries.items()}
     # A row a second, of the time that is kept and one window; the first tick comes after no watermark.
-    assert counts == {keep: {"5 seconds": 7, "20 seconds": 22, "forever": 119}[keep] for keep in keeps}
+    assert counts == {keep: {"5 seconds": 7, "20 seconds": 22, "forever": 59}[keep] for keep in keeps}
     if "forever" in keeps:
-        assert seen[-1] == 119
+        assert seen[-1] == 59
     else:
         # Those of 22 seconds at most and a sixteenth, and eight ticks' that are not merged yet.
         assert max(seen) < 24 + 8
+    world.forget()
+
+
+def test_ticks_with_late_rows_are_told_apart_only_for_those_that_count_them(place: Path) -> None:
+    """One key that is late in every tick: a query that keeps little does not make the counts of another one finer."""
+    world = Scene(place, Random(1), delay=2)
+    late_readers(world, ("5 seconds", "2 minutes", "forever"))
+    for number in range(140):
+        world.tick(late_tick(number, "late"))
+    compare(world, world.queries)
+    # Seven seconds by the tick, two minutes in spans of four seconds, all else in one, and eight ticks' not merged yet.
+    assert sum(row.rows for row in files_of(world, "late")) < 8 + 32 + 1 + 8
     world.forget()

@@ -36,14 +36,21 @@ class LateReaders:
         return min(horizon(watermark, reach) for reach in self.reaches)
 
     def told_apart(self, watermark: int | None) -> str:
-        """The watermark of a row as SQL, as far as any of them sees a difference: in grains, and what is old alike."""
-        some = LateReaders(self.windows, self.epochs, self.reaches - {None})
-        if not some.reaches:
-            return str(EARLIEST)
-        grain = min(grain_of(reach) for reach in some.reaches if reach is not None)
-        # The remainder of a negative number is negative here.
-        floor = f"watermark - ((watermark % {grain}) + {grain}) % {grain}"
-        return f"CASE WHEN watermark < {some.oldest(watermark)} THEN {EARLIEST} ELSE {floor} END"
+        """The watermark of a row as SQL, only as exact as those see it that still count the row."""
+        furthest: dict[int, int] = {}
+        for reach in self.reaches:
+            if reach is not None:
+                furthest[grain_of(reach)] = max(reach, furthest.get(grain_of(reach), 0))
+        cases = [
+            f"WHEN watermark >= {horizon(watermark, reach)} THEN {_floor(grain)}"
+            for grain, reach in sorted(furthest.items())
+        ]
+        return f"CASE {' '.join([*cases, 'WHEN true'])} THEN {EARLIEST} END"
+
+
+def _floor(grain: int) -> str:
+    # The remainder of a negative number is negative in DuckDB.
+    return f"watermark - ((watermark % {grain}) + {grain}) % {grain}"
 
 
 def grain_of(reach: int) -> int:
