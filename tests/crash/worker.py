@@ -48,6 +48,7 @@ def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | N
         except weft.EngineError as error:
             if error.code != "stream-failed":
                 raise
+            print(error, file=sys.stderr)
             # What is committed stays readable, also by a process that has no Spark any more.
             life.report()
             return STREAM_FAILED

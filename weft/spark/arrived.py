@@ -24,10 +24,11 @@ from weft.streams import Stream
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# What a file system says where a file is gone or closed to us: that may pass, and is no fault of the file's content.
+# What a file system says where a file is gone or closed to us, and Spark where executors die: that may pass, and is no
+# fault of the file's content.
 TRANSIENT = re.compile(
     r"FILE_NOT_EXIST|FileNotFoundException|AccessDeniedException|AccessControlException|Permission denied|"
-    r"Input/output error|ConnectException|TimeoutException|UnknownHostException",
+    r"Input/output error|ConnectException|TimeoutException|UnknownHostException|ExecutorLostFailure",
 )
 Read = Callable[[Sequence[str]], "DataFrame"]
 

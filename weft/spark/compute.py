@@ -19,7 +19,7 @@ from weft.read.duck import Duck
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
-from weft.spark.failure import reason_of
+from weft.spark.failure import lost_with_executor, reason_of
 from weft.spark.level0 import Statement, statements
 from weft.store.derive import NewRows, merge_from, new_rows
 
@@ -60,7 +60,10 @@ def merge_step(
 def blame(
     batch: Arrived, stream: str, queries: Mapping[str, Needs], watermark: int | None, duck: Duck
 ) -> dict[str, str]:
-    """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read."""
+    """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read.
+
+    Raises what a lost executor raises: then all must begin anew, and who would have failed is not known.
+    """
 
     def trial(names: Sequence[str]) -> str:
         network = build_network(stream, {name: queries[name] for name in names})
@@ -68,6 +71,8 @@ def blame(
         try:
             merge_step(batch.aggregate(network, parts), network, parts, watermark, duck, batch.mark.batch_id)
         except FAILURES as error:
+            if lost_with_executor(error):
+                raise
             return reason_of(error)
         return ""
 
