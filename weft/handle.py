@@ -21,6 +21,7 @@ from weft.read.source import slice_rows
 from weft.registry import FAILED
 from weft.store.ledger import gather, horizon
 from weft.store.state import StreamState
+from weft.store.tables import EARLIEST
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
@@ -54,10 +55,11 @@ class ContinuousQuery:
         return "running" if row.status == "registered" and row.from_batch is not None else row.status
 
     @property
-    def complete_from(self) -> datetime | None:
+    def complete_from(self) -> datetime | int | None:
         """The moment from which on its windows are held in full; None while there is none, the year 1 for always.
 
-        A query that is registered late has every window that starts then or later.
+        A query that is registered late has every window that starts then or later. One without a window counts all
+        rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
         """
         registered = self._registered
         return complete_since(registered, self._engine.state_of(registered.row.stream))
@@ -291,10 +293,12 @@ class ContinuousQuery:
         return int(self._engine.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())
 
 
-def complete_since(registered: Registered, state: StreamState) -> datetime | None:
-    """From which moment on a query's windows are held in full, also of one that is only proposed; None for never."""
+def complete_since(registered: Registered, state: StreamState) -> datetime | int | None:
+    """From which moment, or tick, on a query is held in full, also one that is only proposed; None for never."""
     moment = _complete_from(registered, state, read_routes(registered.needs, state))
-    return None if moment == NEVER else _datetime(moment)
+    if moment == NEVER:
+        return None
+    return moment if registered.needs.window is None and moment != EARLIEST else _datetime(moment)
 
 
 def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:

@@ -84,10 +84,13 @@ def test_a_stream_without_queries_goes_on(tmp_path: Path, spark: SparkSession) -
         assert engine.metrics()["streams"]["s"]["rows"] == 120
         late = engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '10 seconds')", name="late")
         assert late.results().num_rows == 0 and late.complete_from is None
+        total = engine.register("SELECT count(*) AS n FROM s", name="total")
         write_tick(tmp_path / "in", 2, rows(120))
         engine.run_available()
         # Its history starts where the rows that nobody kept end.
         assert late.results()["n"].to_pylist() == [10] * 5
+        assert total.result()["n"].to_pylist() == [60]
+        assert total.complete_from == 2 and "every row since tick 2" in total.explain()
 
 
 def test_rows_without_a_time_are_counted_and_left_out(tmp_path: Path, spark: SparkSession) -> None:

@@ -20,7 +20,7 @@ import weft
 from tests.engine.harness import add_stream, feed, session_with
 from tests.engine.late import arrived, counted, counted_since, lost, watermarks
 from tests.engine.oracle import BatchSpark, difference
-from tests.engine.queries import EPOCH, MICROSECOND, Hop, Maker, RandomQuery
+from tests.engine.queries import MICROSECOND, Hop, Maker, RandomQuery
 from tests.engine.rows import Ticks, as_table, random_ticks
 from weft.store import tend
 
@@ -59,7 +59,7 @@ class Judge:
         """What is wrong with a query, if anything."""
         metrics, since = handle.metrics(), handle.complete_from
         if query.window is None:
-            first = 0 if since is None or since.year < 2 else (since - EPOCH) // MICROSECOND
+            first = since if isinstance(since, int) else 0
             self._oracle.answer(f"CREATE OR REPLACE TEMP VIEW since AS SELECT * FROM rows WHERE tick_ >= {first}")
             expected, found = self._oracle.answer(query.spark("since")), handle.result()
         else:

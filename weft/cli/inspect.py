@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from weft.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from weft.engine import Engine
     from weft.plan.network import Network
+    from weft.registered import Registered
 
 CHECK_EXAMPLES = """[bold]Examples[/bold]
 
@@ -159,8 +161,16 @@ def _query_json(engine: Engine, name: str) -> dict[str, Any]:
     return {"name": name, "stream": one.row.stream, "status": engine.query(name).status,
             "window": str(one.needs.window) if one.needs.window is not None else None,
             "keep": one.row.definition["keep"], "eager": one.eager, "from_batch": one.row.from_batch,
-            "complete_from": from_micros(one.row.complete_from), "registered_at": one.row.created_at,
+            "complete_from": _complete_from(one), "registered_at": one.row.created_at,
             "sql": one.row.sql}
+
+
+def _complete_from(one: Registered) -> datetime | int | None:
+    """The moment from which on its windows are whole, or the first tick that a query without one counts."""
+    from weft.store.tables import EARLIEST
+
+    moment = one.row.complete_from
+    return moment if one.needs.window is None and moment != EARLIEST else from_micros(moment)
 
 
 def metrics(

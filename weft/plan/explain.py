@@ -48,7 +48,7 @@ def explain_query(
     name: str,
     needs: Needs,
     network: Network,
-    complete_from: datetime | None,
+    complete_from: datetime | int | None,
     bound: Bound,
     bill: Bill | None = None,
 ) -> str:
@@ -84,10 +84,16 @@ def explain_query(
     return "\n".join(lines)
 
 
-def held_text(complete_from: datetime | None) -> str:
-    """Which windows there are in full."""
+def held_text(complete_from: datetime | int | None) -> str:
+    """Which windows there are in full; of a query without a window, the ticks whose rows it counts.
+
+    >>> held_text(4)
+    'every row since tick 4'
+    """
     if complete_from is None:
         return "nothing stored yet"
+    if isinstance(complete_from, int):
+        return f"every row since tick {complete_from}"
     if complete_from.year < 2:
         return "everything since the stream began"
     return f"every window that starts at {complete_from.isoformat()} or later"

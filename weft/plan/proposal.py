@@ -19,7 +19,7 @@ def explain_proposal(
     needs: Needs,
     before: Network,
     after: Network,
-    complete_from: datetime | None,
+    complete_from: datetime | int | None,
     bound: Bound,
     seconds: tuple[float, float] | None = None,
 ) -> str:
