@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.simulation.world import SECOND, Query, World, expected, lost, random_steps
+from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
 from weft.plan.windows import micros
 from weft.sql.ddl import parse_duration
 from weft.store import tend
@@ -130,6 +130,21 @@ def lives(folder: Path, seeds: range) -> None:
             rmtree(place)
     print(f"seeds {seeds.start} to {seeds.stop - 1}: {crashes} crashes in {operations} operations")
     assert crashes > len(seeds) // 2
+
+
+def test_a_total_that_begins_anew_counts_nothing_of_before(folder: Path) -> None:
+    """A statistic that is asked for, then by nobody, then again: its ticks must not merge over those without it."""
+    world = World(folder, Random(1), delay=0)
+    always = Query("always", ("k",), ("n",), None, "forever", eager=False)
+    first, again = (Query(name, ("k",), ("least",), None, "forever", eager=False) for name in ("first", "again"))
+    rows = [{"ts": number * SECOND, "k": "a", "g": 1, "v": number} for number in range(8)]
+    ticks = [Tick((tuple(row.items()),)) for row in rows]
+    world.run([always, first, ticks[0], "first", ticks[1], again])
+    for tick in ticks[2:]:
+        world.run([tick])
+        compare(world, {"always": always, "again": again})
+    assert answers(world, again) == {("a",): (2,)}
+    world.forget()
 
 
 @pytest.mark.parametrize("part", range(10))

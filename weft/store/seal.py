@@ -9,6 +9,7 @@ Cost: a row is copied once for its slice and once in FAN_OUT**level for each lev
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -200,7 +201,7 @@ class Sealer:
 
     def _merge_running(self, node: Node, state: StreamState) -> Change | None:
         """Files of a running node merge into one row a group; `start` is then the last tick that changed the group."""
-        for layout, group in _due_groups(state.synopses[node.id].data, state, node, None):
+        for layout, group in _due_runs(state.synopses[node.id].data, state, node):
             statistics, names = _kept(node, layout)
             rows = self._rows(node, layout, group)
             keys = [(quoted(name), name) for name in names]
@@ -236,6 +237,25 @@ def _due_groups(
     for layout, alike in _by_layout(files, state.layouts, node).items():
         for group in mergeable(alike, retention):
             yield layout, group
+
+
+def _due_runs(
+    files: Iterable[SegmentRow], state: StreamState, node: Node
+) -> Iterator[tuple[Layout, list[SegmentRow]]]:
+    """The same for a running node, of files between which no file of another layout ends.
+
+    A query that such a file cannot serve counts from its end on, by the tick that changed a group last: a file that
+    holds ticks before that end and after it would be counted whole.
+    """
+    groups = _by_layout(files, state.layouts, node)
+    for layout, alike in groups.items():
+        ends = sorted(file.time_to for other, each in groups.items() if other != layout for file in each)
+        runs: dict[int, list[SegmentRow]] = {}
+        for file in alike:
+            runs.setdefault(bisect_right(ends, file.time_from), []).append(file)
+        for run in runs.values():
+            for group in mergeable(run, None):
+                yield layout, group
 
 
 def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -> tuple[SegmentRow, ...]:
