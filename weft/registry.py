@@ -297,7 +297,7 @@ class Registry:
         for kept in definition.get("pasts", ()):
             moved = Moved.from_definition(kept)
             pasts.append(Past(analyse(one.query, self._aggregates, moved.placement), moved.until, moved.moment))
-        needs = analyse(one.query, self._aggregates, placement)
+        needs = one.needs if placement == one.placement else analyse(one.query, self._aggregates, placement)
         return Registered(one.row, one.query, needs, one.keep, one.eager, self._aggregates, placement, tuple(pasts))
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
