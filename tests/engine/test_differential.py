@@ -35,7 +35,7 @@ def kept_seeds() -> list[tuple[int, int]]:
 
 def stream_of(seed: int) -> Ticks:
     random = Random(f"stream {seed}")
-    return random_ticks(random, ticks=random.choice([2, 3, 3, 4]), size=random.choice([200, 300, 500]),
+    return random_ticks(random, ticks=random.choice([2, 2, 3]), size=random.choice([200, 300, 500]),
                         span=timedelta(seconds=random.choice([100, 240])),
                         delay=timedelta(milliseconds=random.choice([0, 5_000, 12_345])))
 
