@@ -37,7 +37,8 @@ def kept_seeds() -> list[tuple[int, int]]:
 
 def stream_of(seed: int) -> Ticks:
     random = Random(f"stream {seed}")
-    return random_ticks(random, ticks=random.choice([2, 2, 3] if seed < LONG else [3, 4, 5]), size=random.choice([200, 300, 500]),
+    ticks = [2, 2, 3] if seed < LONG else [3, 4, 5]
+    return random_ticks(random, ticks=random.choice(ticks), size=random.choice([200, 300, 500]),
                         span=timedelta(seconds=random.choice([100, 240])),
                         delay=timedelta(milliseconds=random.choice([0, 5_000, 12_345])))
 
