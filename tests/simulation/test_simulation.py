@@ -25,6 +25,10 @@ from weft.store import tend
 from weft.store.tend import LEASE
 
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))
+# The seeds that showed a fault: totals merged over ticks of another layout, and a past forgotten with its late rows.
+FOUND = (4623, 14138, 500085)
+# With so few ticks, ledgers would hardly ever be merged.
+EARLY = 2
 
 
 def answers(world: World, query: Query) -> dict[tuple[Any, ...], tuple[Any, ...]]:
@@ -109,16 +113,19 @@ def quick_collection() -> Iterator[None]:
         gc.unfreeze()
 
 
+def crash_rate_of(seed: int) -> float:
+    return Random(seed).choice([0.0, 0.002, 0.005, 0.02])
+
+
 def lives(folder: Path, seeds: range) -> None:
     """All these seeds; the first that fails says which it was."""
     crashes = operations = 0
-    # With so few ticks, ledgers would hardly ever be merged.
-    with quick_collection(), patch.object(tend, "MAX_LEDGERS", 2):
+    with quick_collection(), patch.object(tend, "MAX_LEDGERS", EARLY):
         for seed in seeds:
             place = folder / str(seed)
             place.mkdir()
             try:
-                world = live(place, seed, crash_rate=Random(seed).choice([0.0, 0.002, 0.005, 0.02]))
+                world = live(place, seed, crash_rate_of(seed))
             except BaseException as error:
                 error.add_note(f"simulation seed {seed}")
                 raise
@@ -145,6 +152,12 @@ def test_a_total_that_begins_anew_counts_nothing_of_before(folder: Path) -> None
         compare(world, {"always": always, "again": again})
     assert answers(world, again) == {("a",): (2,)}
     world.forget()
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_lives_that_found_something(seed: int, folder: Path) -> None:
+    with patch.object(tend, "MAX_LEDGERS", EARLY):
+        live(folder, seed, crash_rate_of(seed))
 
 
 @pytest.mark.parametrize("part", range(10))
