@@ -1,4 +1,4 @@
-"""What all tests share: the --rewrite flag, and one Spark session for everything that needs Spark."""
+"""What all tests share: the flags --rewrite and --reverse, and one Spark session for everything that needs Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ CANARY = "canary-of-the-environment-4c1f"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what golden tests give into their files")
+    parser.addoption("--reverse", action="store_true", help="run the last test first: no test may need another")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--reverse"):
+        items.reverse()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -55,10 +54,8 @@ def put(folder: Path, place: int) -> None:
     os.replace(folder / f".{place}", folder / f"{place}.parquet")
 
 
-@pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Path]:
+def run_three_files(folder: Path, spark: SparkSession) -> Path:
     """A configuration that has run over three files: the windows that end at 12:00:10 and 12:00:20 are closed."""
-    folder = tmp_path_factory.mktemp("run")
     (folder / "weft.toml").write_text(CONFIG)
     for place in range(3):
         put(folder / "in", place)
@@ -67,7 +64,13 @@ def config(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
         result = run("run", folder / "weft.toml", "--available-now")
     assert result.exit_code == 0, result.output
     (folder / "printed").write_text(result.stdout)
-    yield folder / "weft.toml"
+    return folder / "weft.toml"
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """For tests that only read."""
+    return run_three_files(tmp_path_factory.mktemp("run"), spark)
 
 
 def test_a_line_a_tick(config: Path) -> None:
@@ -157,8 +160,9 @@ def test_a_missing_source_folder(config: Path, tmp_path: Path) -> None:
     assert str(tmp_path / "in") in said
 
 
-def test_a_live_stream(config: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_stream(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query is registered and one dropped while the stream runs; a follower sees windows close; Ctrl-C stops it."""
+    config = run_three_files(tmp_path, spark)
     share_session(monkeypatch, spark)
     state, folder = config.parent / "state", config.parent / "in"
     seen: list[str] = []

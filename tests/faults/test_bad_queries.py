@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -65,8 +66,24 @@ def answer(engine: weft.Engine, name: str) -> list[tuple[int, ...]]:
     return [(row["g"], row["n"], row["total"], row["least"]) for row in rows]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What could be seen after one tick."""
+
+    statuses: dict[str, str]
+    answers: dict[str, list[tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Life:
+    """An engine after all ticks."""
+
+    engine: weft.Engine
+    seen: list[Seen]
+
+
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[weft.Engine]:
+def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Life]:
     folder: Path = tmp_path_factory.mktemp("bad")
     with weft.Engine(folder / "state", spark=spark) as engine:
         engine.add_stream(
@@ -74,28 +91,37 @@ def engine(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Ite
             schema="ts timestamp, g int, v int, d int, w string",
         )
         engine.register_all(GOOD | {name: sql for name, (sql, _, _) in BAD.items()})
-        yield engine
+        seen = []
+        for tick in range(TICKS):
+            feed(engine, ["s"], pa.Table.from_pylist(rows_of(tick), schema=SCHEMA))
+            statuses = {query.name: query.status for query in engine.queries()}
+            seen.append(Seen(statuses, {name: answer(engine, name) for name in GOOD}))
+        yield Life(engine, seen)
 
 
-def test_every_good_query_is_right_after_every_tick_and_every_bad_one_says_why_it_stopped(engine: weft.Engine) -> None:
-    for tick in range(TICKS):
-        feed(engine, ["s"], pa.Table.from_pylist(rows_of(tick), schema=SCHEMA))
-        for name, (_, since, _) in BAD.items():
-            assert engine.query(name).status == ("failed" if tick >= since else "running"), (name, tick)
+def test_every_good_query_is_right_after_every_tick(life: Life) -> None:
+    for tick, seen in enumerate(life.seen):
         # The newest row is one second before the end of the tick's own window, so all before it are closed.
-        for place in range(100):
-            assert sorted(answer(engine, f"good_{place}")) == sorted(expected(place, tick)), (place, tick)
-            assert engine.query(f"good_{place}").status == "running"
+        for place, name in enumerate(GOOD):
+            assert sorted(seen.answers[name]) == sorted(expected(place, tick)), (name, tick)
+            assert seen.statuses[name] == "running"
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(engine: weft.Engine, name: str) -> None:
+def test_a_bad_query_runs_until_its_bad_row_comes(life: Life, name: str) -> None:
+    _, since, _ = BAD[name]
+    assert [seen.statuses[name] for seen in life.seen] == ["running"] * since + ["failed"] * (TICKS - since)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(life: Life, name: str) -> None:
     _, since, words = BAD[name]
-    said = engine.query(name).metrics()["error"]
+    query = life.engine.query(name)
+    said = query.metrics()["error"]
     assert f"since batch {since}" in said
     for word in words:
         assert word in said
-    for read in (engine.query(name).result, engine.query(name).results):
+    for read in (query.result, query.results):
         with pytest.raises(EngineError) as refusal:
             read()
         assert refusal.value.code == "query-failed"

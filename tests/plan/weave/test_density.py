@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from math import lcm
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.plan.slices import Progression
-from weft.plan.weave.density import bounds, coprime_base, density
+from weft.plan.weave.density import _of_needed, bounds, coprime_base, density
 from weft.plan.weave.progressions import bitmap, common, needed, scaled
 
 PROGRESSIONS = st.lists(
@@ -34,38 +37,37 @@ def test_density_is_what_counting_gives(progressions: list[Progression]) -> None
     assert found.exact and found.value == counted(progressions)
 
 
+@contextmanager
+def short_periods() -> Iterator[None]:
+    """No bitmap is longer than 8, so that small sets have to be split."""
+    density_module = "weft.plan.weave.density"
+    _of_needed.cache_clear()
+    with patch(f"{density_module}.LONGEST_PERIOD", 8), patch(f"{density_module}.SHORT_PERIOD", 8):
+        yield
+    _of_needed.cache_clear()
+
+
 @given(PROGRESSIONS)
-def test_splitting_gives_what_counting_gives(monkeypatched_period: None, progressions: list[Progression]) -> None:
-    found = density(progressions, branches=10**9)
+def test_splitting_gives_what_counting_gives(progressions: list[Progression]) -> None:
+    with short_periods():
+        found = density(progressions, branches=10**9)
     assert found.exact and found.value == counted(progressions)
 
 
-@pytest.fixture(scope="module")
-def monkeypatched_period() -> object:
-    """No bitmap is longer than 8, so that small sets have to be split."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weft.plan.weave.density.LONGEST_PERIOD", 8)
-        patch.setattr("weft.plan.weave.density.SHORT_PERIOD", 8)
-        from weft.plan.weave.density import _of_needed
-
-        _of_needed.cache_clear()
-        yield
-        _of_needed.cache_clear()
-
-
 @given(PROGRESSIONS, st.integers(1, 4))
-def test_the_truth_is_within_the_bounds(
-    monkeypatched_period: None, progressions: list[Progression], branches: int
-) -> None:
+def test_the_truth_is_within_the_bounds(progressions: list[Progression], branches: int) -> None:
     truth = counted(progressions)
-    for found in (bounds(needed(progressions)), density(progressions, branches=branches)):
+    with short_periods():
+        both = (bounds(needed(progressions)), density(progressions, branches=branches))
+    for found in both:
         assert found.low <= truth <= found.high
         assert found.low <= found.value <= found.high
         assert abs(found.value - truth) <= found.error
 
 
-def test_bounds_are_not_vacuous(monkeypatched_period: None) -> None:
-    found = bounds(((7, 0), (9, 1), (11, 2), (13, 5)))
+def test_bounds_are_not_vacuous() -> None:
+    with short_periods():
+        found = bounds(((7, 0), (9, 1), (11, 2), (13, 5)))
     assert not found.exact and found.error < Fraction(1, 20)
 
 
