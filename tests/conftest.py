@@ -1,10 +1,13 @@
-"""What all tests share: the flags --rewrite and --reverse, and one Spark session for everything that needs Spark."""
+"""What all tests share: the flags --rewrite and --reverse, folders in memory, and one Spark session."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 # In the environment of every process that tests start, the JVM among them; no query may ever bring it to light.
 CANARY = "canary-of-the-environment-4c1f"
+# A killed process leaves what the operating system holds, on a disk or in memory; there no test waits for a disk.
+MEMORY = Path("/dev/shm")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,6 +37,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def rewrite(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written anew."""
     return bool(request.config.getoption("--rewrite"))
+
+
+@pytest.fixture(scope="module")
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory, where there is any: for what is written, copied, killed and spoilt hundreds of times."""
+    folder = Path(tempfile.mkdtemp(prefix="weft-tests-", dir=MEMORY if MEMORY.is_dir() else None))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def place(quick_folder: Path) -> Iterator[Path]:
+    """A folder in it for one test."""
+    folder = Path(tempfile.mkdtemp(dir=quick_folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

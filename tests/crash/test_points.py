@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -21,18 +20,6 @@ CHAIN = ("batch-begin:2", "batch-marked:2", "spark-running:2")
 # Passed once in a process, or in a whole life.
 ONCE = ("catalog-create", "catalog-migrate", "fail-inside", "orphans-found")
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))
-# A kill leaves what the operating system holds, on a disk or in memory; there it costs no waiting.
-MEMORY = Path("/dev/shm")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory, where there is such a thing."""
-    if not MEMORY.is_dir():
-        yield tmp_path
-        return
-    with TemporaryDirectory(dir=MEMORY) as made:
-        yield Path(made)
 
 
 @pytest.fixture(scope="module")
@@ -72,23 +59,23 @@ def killed_and_recovered(children: Nursery, folder: Path, trap: str, want: str) 
     check(report_of(folder), want)
 
 
-def test_kills_at_every_point_change_nothing(children: Nursery, undisturbed: Report, folder: Path) -> None:
+def test_kills_at_every_point_change_nothing(children: Nursery, undisturbed: Report, place: Path) -> None:
     """Each point kills the process that recovers from the one before, a few points in every life."""
     chance = Random(f"points {SHIFT}")
     points = chance.sample(PLAIN, len(PLAIN))
     traps = [f"{point}:{1 if point in ONCE else chance.randint(1, 2)}" for point in points]
     print(f"WEFT_SEED={SHIFT}: {' '.join(traps)}")
-    assert 1 < run_chain(children.live, folder, traps, undisturbed["hash"]) < len(PLAIN)
+    assert 1 < run_chain(children.live, place, traps, undisturbed["hash"]) < len(PLAIN)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("point", PLAIN)
 def test_a_kill_at_any_passage_changes_nothing(
-    point: str, children: Nursery, undisturbed: Report, folder: Path
+    point: str, children: Nursery, undisturbed: Report, place: Path
 ) -> None:
     for passage in range(1, undisturbed["passed"].get(point, 1) + 1):
-        killed_and_recovered(children, folder / str(passage), f"{point}:{passage}", undisturbed["hash"])
+        killed_and_recovered(children, place / str(passage), f"{point}:{passage}", undisturbed["hash"])
 
 
 @pytest.mark.timeout(1800)

@@ -96,11 +96,6 @@ def end_of_all(world: World, queries: dict[str, Query]) -> None:
     peace.forget()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
 @contextmanager
 def quick_collection() -> Iterator[None]:
     """Garbage is collected after every crash and life; that is quick when what was there before is left alone."""
@@ -139,9 +134,9 @@ def lives(folder: Path, seeds: range) -> None:
     assert crashes > len(seeds) // 2
 
 
-def test_a_total_that_begins_anew_counts_nothing_of_before(folder: Path) -> None:
+def test_a_total_that_begins_anew_counts_nothing_of_before(place: Path) -> None:
     """A statistic that is asked for, then by nobody, then again: its ticks must not merge over those without it."""
-    world = World(folder, Random(1), delay=0)
+    world = World(place, Random(1), delay=0)
     always = Query("always", ("k",), ("n",), None, "forever", eager=False)
     first, again = (Query(name, ("k",), ("least",), None, "forever", eager=False) for name in ("first", "again"))
     rows = [{"ts": number * SECOND, "k": "a", "g": 1, "v": number} for number in range(8)]
@@ -155,18 +150,18 @@ def test_a_total_that_begins_anew_counts_nothing_of_before(folder: Path) -> None
 
 
 @pytest.mark.parametrize("seed", FOUND)
-def test_lives_that_found_something(seed: int, folder: Path) -> None:
+def test_lives_that_found_something(seed: int, place: Path) -> None:
     with patch.object(tend, "MAX_LEDGERS", EARLY):
-        live(folder, seed, crash_rate_of(seed))
+        live(place, seed, crash_rate_of(seed))
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_five_hundred_lives(part: int, folder: Path) -> None:
-    lives(folder, range(SHIFT + part * 50, SHIFT + part * 50 + 50))
+def test_five_hundred_lives(part: int, place: Path) -> None:
+    lives(place, range(SHIFT + part * 50, SHIFT + part * 50 + 50))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(40))
-def test_twenty_thousand_lives(part: int, folder: Path) -> None:
-    lives(folder, range(SHIFT + 1000 + part * 500, SHIFT + 1000 + part * 500 + 500))
+def test_twenty_thousand_lives(part: int, place: Path) -> None:
+    lives(place, range(SHIFT + 1000 + part * 500, SHIFT + 1000 + part * 500 + 500))
