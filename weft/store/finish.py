@@ -53,16 +53,23 @@ def finish(
             # A total too large for its type: whoever reads that window is told so, and nobody else is kept waiting.
             log.warning("windows not finished ahead", extra={"node": node.id, "reason": str(error)})
             continue
-        first, last = (int(pc.min(requests["first"]).as_py()), int(pc.max(requests["last"]).as_py()))
-        products.append(
-            (
-                node.id,
-                Product(
-                    table, node.layout(network), 0, "result", state.batch_id, state.batch_id, first, last + 1, family.id
-                ),
-            )
-        )
+        layout, batch = node.layout(network), state.batch_id
+        first, end = _covered_from(family, state.synopses[node.id], after), state.watermark + 1
+        products.append((node.id, Product(table, layout, 0, "result", batch, batch, first, end, family.id)))
     return products
+
+
+def _covered_from(family: Family, synopsis: Synopsis, after: int) -> int:
+    """From which end on a file of the windows that end after a moment holds all that the family asks for.
+
+    Where nothing was due since the file before, from the end of that: files that touch have no gap between them. A tick
+    whose windows were not finished, because the process died or they could not be, leaves a gap.
+    """
+    ends = [file.time_to for file in synopsis.finished(family.id) if file.time_to <= after + 1]
+    before = max(ends, default=after + 1)
+    due = (one.window for one in family.requests)
+    gap = any(one.newest_closed_end(before - 1) < one.newest_closed_end(after) for one in due)
+    return after + 1 if gap else before
 
 
 def _first_row(synopsis: Synopsis) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -52,16 +52,13 @@ class Synopsis:
         """The files of partial rows: neither counts of late rows nor finished windows."""
         return tuple(file for file in self.files if file.kind in ("tick", "block"))
 
+    def finished(self, family: str) -> Iterator[SegmentRow]:
+        """The files of a family's finished windows."""
+        return (file for file in self.files if file.kind == "result" and file.family == family)
+
     def results(self, family: str, end: int) -> SegmentRow | None:
         """The file in which a family's windows that end then are finished, if they were."""
-        return next(
-            (
-                file
-                for file in self.files
-                if file.kind == "result" and file.family == family and file.time_from <= end < file.time_to
-            ),
-            None,
-        )
+        return next((file for file in self.finished(family) if file.time_from <= end < file.time_to), None)
 
     @property
     def rows(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -154,13 +154,24 @@ def _merge_results(
             gone = file.family not in reach or _is_behind(file, reach[file.family], state.watermark)
             (removed if gone else families.setdefault(file.family, [])).append(file)
     for family, files in families.items():
-        for group in mergeable(files, reach[family], RESULT_FAN_OUT):
+        for group in (due for run in _touching(files) for due in mergeable(run, reach[family], RESULT_FAN_OUT)):
             rows = pa.concat_tables([cache.get(file) for file in group], promote_options="default")
             added.append(gathered(rows, state.layouts[group[-1].layout], group))
             removed += group
     if not removed:
         return []
     return [Change(node.id, tuple(removed), tuple(added))]
+
+
+def _touching(files: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
+    """The files in runs without a gap: over a gap, one file would seem to hold windows that were never finished."""
+    runs: list[list[SegmentRow]] = []
+    for file in sorted(files, key=lambda one: one.batch_from):
+        if runs and runs[-1][-1].time_to == file.time_from:
+            runs[-1].append(file)
+        else:
+            runs.append([file])
+    return runs
 
 
 def _is_behind(file: SegmentRow, reach: int | None, watermark: int | None) -> bool:
