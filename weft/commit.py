@@ -24,10 +24,11 @@ from weft.store.letters import Filed, file_letters
 from weft.store.rows import START
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, LayoutRow, NodeRow, SegmentRow, TickRow
+from weft.store.tables import EARLIEST, LayoutRow, NodeRow, QueryChange, QueryRow, SegmentRow, TickRow
 from weft.store.tend import write_product
 
 if TYPE_CHECKING:
+    from weft.planning import Plan
     from weft.registered import Registered
 
 # Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
@@ -102,14 +103,17 @@ def write_products(
 def publish(
     harvest: Harvest,
     written: Written,
-    network: Network,
+    plan: Plan,
+    revision: int,
     state: StreamState,
-    queries: Mapping[str, Registered],
     delay: int,
     catalog: Catalog,
 ) -> Published:
-    """Make the tick visible, whole; queries that wait for their first tick take effect with it."""
-    row = _tick_row(harvest, state, delay)
+    """Make the tick visible, whole; queries that wait for their first tick take effect with it.
+
+    `revision` is the catalog's as it was when the plan was made: others may have changed queries since.
+    """
+    row, network = _tick_row(harvest, state, delay), plan.network
     layouts = {product.layout.id: product.layout for _, product in written.products}
     failpoint("commit-before")
     with catalog.write() as writer:
@@ -129,7 +133,9 @@ def publish(
             {**state.layouts, **layouts},
         )
         failpoint("commit-inside")
-        since = activate(queries, after, row.batch_id)
+        if writer.revision() != revision:
+            writer.update_queries(_moved_later(plan.queries, writer.queries(stream=state.stream), row))
+        since = activate(_waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id)
         if since:
             writer.update_queries(
                 {
@@ -144,6 +150,30 @@ def publish(
         failpoint("commit-end")
     failpoint("commit-after")
     return Published(after, since, revision)
+
+
+def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:
+    """The queries without a tick that this tick computed; what came or changed after the plan waits for the next."""
+    known = {row.name: (planned[row.name].row, row) for row in waiting if row.name in planned}
+    same = [name for name, (one, row) in known.items() if (one.sql, one.definition) == (row.sql, row.definition)]
+    return {name: planned[name] for name in same}
+
+
+def _moved_later(
+    planned: Mapping[str, Registered], stored: Iterable[QueryRow], tick: TickRow
+) -> dict[str, QueryChange]:
+    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next."""
+    changes: dict[str, QueryChange] = {}
+    for row in stored:
+        one = planned.get(row.name)
+        if one is None or not one.row.is_registration_of(row) or one.row.definition == row.definition:
+            continue
+        *pasts, last = row.definition.get("pasts") or [{"until": tick.batch_id + 1}]
+        if last["until"] <= tick.batch_id:
+            moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
+            later = {**last, "until": tick.batch_id + 1, "moment": moment}
+            changes[row.name] = {"definition": {**row.definition, "pasts": [*pasts, later]}}
+    return changes
 
 
 def with_files(

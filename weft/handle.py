@@ -61,13 +61,13 @@ class ContinuousQuery:
         A query that is registered late has every window that starts then or later. One without a window counts all
         rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
         """
-        registered = self._registered
-        return complete_since(registered, self._engine.state_of(registered.row.stream))
+        state = self._state()
+        return complete_since(self._registered, state)
 
     def result(self, end: Moment | None = None) -> pa.Table:
         """The newest closed window, or the closed one that ends at `end`; of a query without a window, the totals."""
+        state = self._state()
         registered = self._readable()
-        state = self._engine.state_of(registered.row.stream)
         window = registered.needs.window
         if window is None:
             if end is not None:
@@ -92,8 +92,8 @@ class ContinuousQuery:
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
         """All closed windows that are still kept and end after `since` and not after `until`, oldest first."""
+        state = self._state()
         registered = self._readable()
-        state = self._engine.state_of(registered.row.stream)
         window = registered.needs.window
         if window is None:
             raise EngineError(
@@ -113,10 +113,10 @@ class ContinuousQuery:
 
         The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
         """
+        state = self._state()
         registered = self._readable()
         if registered.needs.window is not None:
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
-        state = self._engine.state_of(registered.row.stream)
         routes, reader = self._routes(registered, state), self._engine.reader
         if registered.pasts:
             view, moment = registered.filtered_changes_view, routes[0].complete_from
@@ -152,8 +152,8 @@ class ContinuousQuery:
 
     def metrics(self) -> dict[str, Any]:
         """Its state in numbers."""
+        state = self._state()
         registered = self._registered
-        state = self._engine.state_of(registered.row.stream)
         return {
             "status": self.status,
             "error": registered.row.status_detail,
@@ -168,6 +168,13 @@ class ContinuousQuery:
     @property
     def _registered(self) -> Registered:
         return self._engine.registry.query(self.name)
+
+    def _state(self) -> StreamState:
+        """The state to read. What is registered is to be asked for afterwards: it may be newer, but never older.
+
+        A query that moved since is then read from where its rows were; an older one would miss what came since.
+        """
+        return self._engine.state_of(self._registered.row.stream)
 
     def _readable(self) -> Registered:
         """The query, unless it failed: then nothing that is stored answers it any more."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
@@ -23,8 +24,8 @@ from weft.plan.windows import duration_text
 from weft.registered import Registered
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
-from weft.store.catalog import Catalog
-from weft.store.tables import AggregateRow, QueryRow, StreamRow
+from weft.store.catalog import Catalog, Reader
+from weft.store.tables import EARLIEST, AggregateRow, QueryChange, QueryRow, StreamRow
 from weft.streams import Stream
 
 DEFAULT_KEEP = "7 days"
@@ -48,10 +49,20 @@ class Registry:
     def refresh(self) -> None:
         """Take over what other processes changed."""
         with self._lock, self._catalog.read() as catalog:
+            self.follow(catalog)
+
+    @property
+    def revision(self) -> int:
+        """The revision of the catalog that this is up to."""
+        with self._lock:
+            return self._revision
+
+    def follow(self, catalog: Reader) -> None:
+        """Be as the catalog is in this transaction."""
+        with self._lock:
             revision = catalog.revision()
             if revision == self._revision:
                 return
-            self._revision = revision
             self._streams = {row.name: Stream.from_definition(row.name, row.definition) for row in catalog.streams()}
             self._define({row.name: row.definition for row in catalog.aggregates()})
             rows = {row.name: row for row in catalog.queries()}
@@ -59,7 +70,7 @@ class Registry:
                 self._forget(name)
             for name, row in rows.items():
                 known = self._queries.get(name)
-                if known is None or known.row.sql != row.sql:
+                if known is None or not known.row.is_registration_of(row):
                     self._remember(self._compile(row))
                 elif known.row.definition != row.definition:
                     self._remember(self._place(replace(known, row=row)))
@@ -67,6 +78,8 @@ class Registry:
                     self._remember(replace(known, row=row))
                 elif known.row != row:
                     self._queries[name] = replace(known, row=row)
+            # At last: where this failed on its way, the next one begins again.
+            self._revision = revision
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
@@ -98,7 +111,8 @@ class Registry:
                 return False
             with self._catalog.write() as catalog:
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
-                self._revision = catalog.revision()
+                revision = catalog.revision()
+            self._changed(revision)
             self._streams[stream.name] = stream
             return True
 
@@ -117,7 +131,8 @@ class Registry:
             define_aggregate(name, definition, self._aggregates)
             with self._catalog.write() as catalog:
                 catalog.put_aggregate(AggregateRow(name=name, definition=dict(definition)))
-                self._revision = catalog.revision()
+                revision = catalog.revision()
+            self._changed(revision)
             self._define({**self._definitions, name: dict(definition)})
             return True
 
@@ -134,9 +149,10 @@ class Registry:
             if fresh:
                 with self._catalog.write() as catalog:
                     catalog.put_queries(one.row for one in fresh)
-                    self._revision = catalog.revision()
+                    revision = catalog.revision()
                     failpoint("register-inside")
                 failpoint("register-after")
+                self._changed(revision)
                 for one in fresh:
                     self._remember(one)
             return [self._queries[name] for name in texts]
@@ -154,9 +170,10 @@ class Registry:
             self.query(name)
             with self._catalog.write() as catalog:
                 catalog.delete_query(name)
-                self._revision = catalog.revision()
+                revision = catalog.revision()
                 failpoint("drop-inside")
             failpoint("drop-after")
+            self._changed(revision)
             self._forget(name)
 
     def query(self, name: str) -> Registered:
@@ -179,13 +196,17 @@ class Registry:
                 if stream in (None, one.row.stream) and (failed or one.row.status != FAILED)
             }
 
-    def fail(self, reasons: Mapping[str, str]) -> None:
-        """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped."""
+    def fail(self, queries: Mapping[str, Registered], reasons: Mapping[str, str]) -> None:
+        """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped.
+
+        One that was replaced by another of its name meanwhile is passed over.
+        """
         with self._lock:
             with self._catalog.write() as catalog:
-                catalog.update_queries(
-                    {name: {"status": FAILED, "status_detail": reason} for name, reason in reasons.items()}
-                )
+                self.follow(catalog)
+                known = {name: self._queries[name].row for name in reasons if name in self._queries}
+                guilty = [name for name, row in known.items() if row.is_registration_of(queries[name].row)]
+                catalog.update_queries({name: {"status": FAILED, "status_detail": reasons[name]} for name in guilty})
                 failpoint("fail-inside")
             self.refresh()
 
@@ -194,44 +215,48 @@ class Registry:
         definition = {**query.row.definition, **placement.definition()}
         return self._place(replace(query, row=replace(query.row, definition=definition)))
 
-    def place(self, placements: Mapping[str, Placement], batch: int, moment: int) -> None:
-        """Move queries: from this batch on their rows are kept elsewhere; what is there already stays readable.
+    def place(self, stream: str, placements: Mapping[str, Placement]) -> None:
+        """Move queries of a stream: from its next batch on their rows are kept elsewhere; what is there stays readable.
 
-        `moment` is one that no row of earlier batches has reached. Needs: no earlier batch is still to be committed.
+        A tick that is under way meanwhile keeps their rows where they were, and its commit says so.
         """
         with self._lock:
-            changes = {}
-            for name, placement in placements.items():
-                one = self._queries.get(name)
-                if one is None or one.placement == placement:
-                    continue
-                pasts = list(one.row.definition.get("pasts", ()))
-                if one.row.from_batch is not None:
-                    pasts.append(Moved(one.placement, batch, moment).definition())
-                definition = {key: one.row.definition[key] for key in ("keep", "eager")}
-                changes[name] = {**definition, **placement.definition(), **({"pasts": pasts} if pasts else {})}
-            if not changes:
+            if not self._moves(placements):
                 return
-            self._redefine(changes)
+            with self._catalog.write() as catalog:
+                self.follow(catalog)
+                tick = catalog.tick(stream)
+                batch, newest = (0, None) if tick is None else (tick.batch_id + 1, tick.max_event_time)
+                moment = EARLIEST if newest is None else newest + 1
+                moves = self._moves(placements).items()
+                changes = {name: _moved(one, placements[name], batch, moment) for name, one in moves}
+                catalog.update_queries({name: {"definition": definition} for name, definition in changes.items()})
+                failpoint("place-inside")
+            self.refresh()
             failpoint("place-after")
+
+    def _moves(self, placements: Mapping[str, Placement]) -> dict[str, Registered]:
+        """Those of the queries that are elsewhere."""
+        known = {name: self._queries[name] for name in placements if name in self._queries}
+        return {name: one for name, one in known.items() if one.placement != placements[name]}
 
     def forget_pasts(self, batches: Mapping[str, int]) -> None:
         """Let go of what queries read before they moved, up to a batch: nothing of it is left."""
         with self._lock:
-            changes = {}
-            for name, batch in batches.items():
-                definition = self._queries[name].row.definition
-                pasts = [one for one in definition.get("pasts", ()) if one["until"] > batch]
-                rest = {key: value for key, value in definition.items() if key != "pasts"}
-                changes[name] = {**rest, **({"pasts": pasts} if pasts else {})}
-            if changes:
-                self._redefine(changes)
-
-    def _redefine(self, definitions: Mapping[str, dict[str, Any]]) -> None:
-        with self._catalog.write() as catalog:
-            catalog.update_queries({name: {"definition": definition} for name, definition in definitions.items()})
-            failpoint("place-inside")
-        self.refresh()
+            if not batches:
+                return
+            with self._catalog.write() as catalog:
+                self.follow(catalog)
+                changes: dict[str, QueryChange] = {}
+                for name, batch in batches.items():
+                    definition = self._queries[name].row.definition if name in self._queries else {}
+                    pasts = [one for one in definition.get("pasts", ()) if one["until"] > batch]
+                    rest = {key: value for key, value in definition.items() if key != "pasts"}
+                    if definition.get("pasts"):
+                        changes[name] = {"definition": {**rest, **({"pasts": pasts} if pasts else {})}}
+                catalog.update_queries(changes)
+                failpoint("place-inside")
+            self.refresh()
 
     def version(self, stream: str) -> int:
         """A number that changes whenever the stream's set of queries does."""
@@ -239,17 +264,19 @@ class Registry:
             return self._versions.get(stream, 0)
 
     def activated(self, rows: Mapping[str, tuple[int, int]], revision: int) -> None:
-        """Note since which batch and from which moment on queries are complete, as the catalog has it now.
-
-        The catalog's revision grew by this very change; any other change in between is still to be taken over.
-        """
+        """Note since which batch and from which moment on queries are complete, as the catalog has it now."""
         with self._lock:
             for name, (batch, moment) in rows.items():
                 if name in self._queries:
                     known = self._queries[name]
                     self._queries[name] = replace(known, row=replace(known.row, from_batch=batch, complete_from=moment))
-            if rows and revision == self._revision + 1:
-                self._revision = revision
+            if rows:
+                self._changed(revision)
+
+    def _changed(self, revision: int) -> None:
+        """Note a change of its own; where others changed something in between, that is still to be taken over."""
+        if revision == self._revision + 1:
+            self._revision = revision
 
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
         """The compiled query, or None when the same is registered already."""
@@ -258,7 +285,9 @@ class Registry:
                 "bad-name", f"{name[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
             )
         try:
-            row = QueryRow(name=name, stream="", sql=sql, definition={"keep": _keep_text(keep), "eager": eager})
+            # By its mark a query is told from one that is registered under its name after it was dropped.
+            definition = {"keep": _keep_text(keep), "eager": eager, "mark": uuid4().hex}
+            row = QueryRow(name=name, stream="", sql=sql, definition=definition)
             compiled = self._compile(row)
         except WeftError as error:
             error.add_note(f"in query {name!r}")
@@ -313,6 +342,16 @@ class Registry:
     def _forget(self, name: str) -> None:
         stream = self._queries.pop(name).row.stream
         self._versions[stream] = self._versions.get(stream, 0) + 1
+
+
+def _moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
+    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
+    definition = one.row.definition
+    pasts = list(definition.get("pasts", ()))
+    if one.row.from_batch is not None:
+        pasts.append(Moved(one.placement, batch, moment).definition())
+    kept: dict[str, Any] = {key: definition[key] for key in ("keep", "eager", "mark") if key in definition}
+    return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
 
 
 def _keep(text: str) -> timedelta | None:

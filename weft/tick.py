@@ -42,7 +42,6 @@ from weft.store.finish import finish
 from weft.store.ledger import horizon
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState, load_state
-from weft.store.tables import EARLIEST
 from weft.store.tend import tend
 
 if TYPE_CHECKING:
@@ -84,10 +83,14 @@ class Ticker:
         return self._state
 
     def reload(self) -> StreamState:
-        """The state as another process may have committed it; this one's own when a tick is under way here."""
+        """The state as another process may have committed it; this one's own when a tick is under way here.
+
+        What is registered is taken over with it: rows of a query that moved are not where they were.
+        """
         if self._lock.acquire(blocking=False):
             try:
                 with self._catalog.read() as reader:
+                    self._registry.follow(reader)
                     tick = reader.tick(self.stream.name)
                     if tick is not None and tick.batch_id != self._state.batch_id:
                         self._state = load_state(self.stream.name, reader)
@@ -133,8 +136,7 @@ class Ticker:
             self._place(placements)
 
     def _place(self, placements: Mapping[str, Placement]) -> None:
-        newest = self._state.max_event_time
-        self._registry.place(placements, self._state.batch_id + 1, EARLIEST if newest is None else newest + 1)
+        self._registry.place(self.stream.name, placements)
 
     def _forget_pasts(self) -> None:
         """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
@@ -175,11 +177,12 @@ class Ticker:
             self._registry.refresh()
             self._forget_pasts()
             self._place(self.optimizer.moves(self._queries(), facts_of(self._state)))
+            revision = self._registry.revision
         plan, found, new, letters = self._compute_again(batch, watch)
         with watch.stage("learn"):
             lesson = learn(self._state, plan.network, new, found.rows, found.newest, self._duck)
         with watch.stage("commit"):
-            self._commit(plan, Harvest(batch.mark, found, new, letters, lesson.facts))
+            self._commit(plan, revision, Harvest(batch.mark, found, new, letters, lesson.facts))
         with watch.stage("finish"):
             self._finish(plan, watermark)
         with watch.stage("tend"):
@@ -257,13 +260,15 @@ class Ticker:
     def _stop_failing(self, batch: Arrived) -> bool:
         """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
         number = batch.mark.batch_id
-        needs = {name: one.needs for name, one in self.plan().queries.items()}
+        queries = self.plan().queries
+        needs = {name: one.needs for name, one in queries.items()}
         culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._duck)
         if not culprits:
             return False
         log.error("queries stopped", extra={"stream": self.stream.name, "batch_id": number, "reasons": culprits})
         since = datetime.now(UTC).isoformat(" ", "seconds")
-        self._registry.fail({name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()})
+        reasons = {name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()}
+        self._registry.fail(queries, reasons)
         return True
 
     def _compute(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
@@ -301,7 +306,13 @@ class Ticker:
             return False
         with self._catalog.read() as reader:
             known = reader.logged_tick(self.stream.name, batch.batch_id)
-        if known is not None and known.digest != batch.digest:
+        if known is None:
+            raise StateError(
+                "batch-forgotten",
+                f"batch {batch.batch_id} came so long before batch {state.batch_id} that its offsets are not known",
+                hint="The checkpoint is much older than the catalog. Restore one that belongs to this state.",
+            )
+        if known.digest != batch.digest:
             raise StateError(
                 "offsets-differ",
                 f"batch {batch.batch_id} covers other rows than when it was committed",
@@ -309,14 +320,13 @@ class Ticker:
             )
         return True
 
-    def _commit(self, plan: Plan, harvest: Harvest) -> None:
+    def _commit(self, plan: Plan, revision: int, harvest: Harvest) -> None:
         """Write the files and make them visible with everything else that the tick changed."""
         if harvest.letters.counts:
             extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
             log.warning("rows left out", extra=extra)
         written = write(harvest, plan.network, self._state, self._catalog, self._files, self._duck, self._cache)
-        pending = {name: one for name, one in self._queries().items() if name in plan.queries}
-        done = publish(harvest, written, plan.network, self._state, pending, self.stream.delay, self._catalog)
+        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog)
         self._registry.activated(done.since, done.revision)
         self._state = done.state
 

@@ -71,17 +71,16 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
     return changed
 
 
-def activate(queries: Mapping[str, Registered], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
-    """For every query that takes effect with this batch: the batch, and from which moment on its windows are whole."""
+def activate(waiting: Mapping[str, Registered], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
+    """For the queries that take effect with this batch: the batch, and from which moment on their windows are whole."""
     held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
     since = {}
-    for name, one in queries.items():
-        if one.row.from_batch is None:
-            moments = (
-                complete_from(one.needs, part, state.synopses[part.node].complete_from, held[part.node])
-                for part in one.needs.parts
-            )
-            since[name] = (batch_id, max(state.dropped_until(one.needs.window), *moments))
+    for name, one in waiting.items():
+        moments = (
+            complete_from(one.needs, part, state.synopses[part.node].complete_from, held[part.node])
+            for part in one.needs.parts
+        )
+        since[name] = (batch_id, max(state.dropped_until(one.needs.window), *moments))
     return since
 
 

@@ -82,6 +82,11 @@ class Reader:
         """All queries, or those of one stream."""
         return self._select(QueryRow, **_given(stream=stream))
 
+    def waiting_queries(self, stream: str) -> tuple[QueryRow, ...]:
+        """The queries of a stream that no tick has computed yet and that did not fail."""
+        waits = (tables.queries.c.from_batch.is_(None), tables.queries.c.status == "registered")
+        return self._select(QueryRow, *waits, stream=stream)
+
     def query(self, name: str) -> QueryRow | None:
         return _only(self._select(QueryRow, name=name))
 

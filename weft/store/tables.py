@@ -201,6 +201,10 @@ class QueryRow:
     status_detail: str | None = None
     created_at: datetime | None = None
 
+    def is_registration_of(self, other: QueryRow) -> bool:
+        """Whether both rows are of one registration, and not of two under one name, one after the other."""
+        return self.sql == other.sql and self.definition.get("mark") == other.definition.get("mark")
+
 
 class QueryChange(TypedDict, total=False):
     """The columns of a query that may change; those left out keep their value."""

@@ -1,0 +1,184 @@
+"""What others do meanwhile: a process that dies before it finished windows, queries that are replaced, moved or registered
+while a tick is computed, or by another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+from unittest.mock import patch
+
+import pytest
+
+import weft
+from tests.simulation import test_simulation
+from tests.simulation.test_simulation import compare
+from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World
+from weft import failpoint
+from weft.errors import StateError
+from weft.plan.placement import Placement
+from weft.store import transactions
+
+
+def tick(second: int, *keys: str) -> Tick:
+    """One row a key at that second, and none before it."""
+    rows = ({"ts": second * SECOND + place, "k": key, "g": 1, "v": 1} for place, key in enumerate(keys))
+    return Tick(tuple(tuple(row.items()) for row in rows))
+
+
+@pytest.fixture
+def world(place: Path) -> Iterator[World]:
+    made = World(place, Random(1), delay=0)
+    yield made
+    made.forget()
+
+
+@contextmanager
+def at(point: str, act: Callable[[], None]) -> Iterator[None]:
+    """Something happens once, when a tick passes a point."""
+
+    def passage(name: str) -> None:
+        if name == point:
+            failpoint.watch(None)
+            act()
+
+    failpoint.watch(passage)
+    try:
+        yield
+    finally:
+        failpoint.watch(None)
+
+
+def die() -> None:
+    raise Crash
+
+
+def counts(query: weft.ContinuousQuery) -> list[int]:
+    return query.results()["n"].to_pylist()
+
+
+@pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
+def test_windows_that_nobody_lived_to_finish_are_merged_when_asked_for(world: World, point: str) -> None:
+    query = Query("q", ("k",), ("n",), Window(2, 2), "forever", eager=True)
+    world.run([query])
+    for number in range(40):
+        if number == 5:
+            with at(point, die), pytest.raises(Crash):
+                world._do(tick(2 * number, "a"))
+            world.forget()
+        # Once two seconds, once none: nothing is due in every third tick, which is no gap.
+        world.run([tick(2 * number, "a"), *([tick(2 * number, "b")] if number % 2 else [])])
+        if number in (16, 17, 18, 39):
+            world.forget()
+            with patch.object(test_simulation, "WINDOWS", 100):
+                compare(world, {"q": query})
+    files = [file for one in world.engine.state_of("s").synopses.values() for file in one.finished(_family(world))]
+    # 16 neighbours become one, on both sides of the gap.
+    assert len(files) < 20 and max(file.rank for file in files) == 1
+
+
+def _family(world: World) -> str:
+    (place,) = world.engine.plan("s").finished["q"]
+    return place.family
+
+
+def test_a_query_that_is_replaced_while_a_tick_is_computed_waits_for_the_next(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="other")
+    engine.register("SELECT sum(v) AS n FROM s GROUP BY window(ts, '2 seconds')", name="q")
+    world.run([tick(1, "a")])
+
+    def replace() -> None:
+        engine.query("q").drop()
+        engine.register("SELECT k, count(*) AS n FROM s GROUP BY window(ts, '2 seconds'), k", name="q")
+
+    with at("spark-after", replace):
+        world._do(tick(3, "a", "b"))
+    assert engine.query("q").status == "registered"
+    world.run([tick(5, "a", "b"), tick(7, "a")])
+    assert engine.query("q").results().select(["k", "n"]).to_pylist() == [{"k": "a", "n": 1}, {"k": "b", "n": 1}]
+    assert counts(engine.query("other")) == [1, 2, 2]
+
+
+def test_windows_finished_for_a_query_are_not_read_by_one_that_took_its_name(world: World) -> None:
+    """Twenty queries that differ by a constant are finished together, each under its name."""
+
+    def sql(key: str) -> str:
+        return f"SELECT count(*) AS n FROM s WHERE k = '{key}' GROUP BY window(ts, '2 seconds')"
+
+    engine = world.engine
+    engine.register_all({f"q{number}": sql(f"k{number}") for number in range(20)}, eager=True)
+    world.run([tick(1, "k3", "k3", "k3", "other")])
+
+    def replace() -> None:
+        engine.query("q3").drop()
+        engine.register(sql("other"), name="q3", eager=True)
+
+    with at("spark-after", replace):
+        world._do(tick(3, "k3"))
+    world.run([tick(5, "k3")])
+    assert engine.query("q3").result(end="1970-01-01T00:00:02")["n"].to_pylist() == [1]
+    world.forget()
+    assert world.engine.query("q3").result(end="1970-01-01T00:00:02")["n"].to_pylist() == [1]
+
+
+def test_another_process_reads_a_query_where_it_is_now(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')", name="q")
+    for number in range(1, 6):
+        world.run([tick(2 * number, "a")])
+    with closing(weft.Engine(world.folder / "state")) as reader:
+        query = reader.query("q")
+        assert counts(query) == [1, 2, 3, 4]
+        engine._ticker("s").place({"q": Placement("apart")})
+        for number in range(6, 11):
+            world.run([tick(2 * number, "a")])
+        assert counts(query) == counts(engine.query("q")) == [1, 2, 3, 4, 4, 4, 4, 4, 4]
+        engine.query("q").drop()
+        with pytest.raises(weft.EngineError) as refusal:
+            query.results()
+        assert refusal.value.code == "unknown-query"
+
+
+def test_a_query_that_another_process_moves_while_a_tick_is_computed_moves_with_the_next(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')", name="q")
+    for number in range(1, 6):
+        world.run([tick(2 * number, "a")])
+    with closing(weft.Engine(world.folder / "state")) as other:
+        with at("spark-after", lambda: other._ticker("s").place({"q": Placement("apart")})):
+            world._do(tick(12, "a"))
+        for number in range(7, 11):
+            world.run([tick(2 * number, "a")])
+        assert counts(engine.query("q")) == counts(other.query("q")) == [1, 2, 3, 4, 4, 4, 4, 4, 4]
+    (past,) = engine.registry.query("q").row.definition["pasts"]
+    assert past["until"] == 6
+
+
+def test_what_another_process_registers_is_not_missed_for_a_change_of_ones_own(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="mine")
+    with closing(weft.Engine(world.folder / "state")) as other:
+        other.register("SELECT sum(v) AS n FROM s GROUP BY window(ts, '2 seconds')", name="theirs")
+        engine.query("mine").drop()
+        world.run([tick(1, "a"), tick(3, "a")])
+        assert counts(engine.query("theirs")) == [1]
+        # The same name and text, but kept for another time: it is another query.
+        other.query("theirs").drop()
+        other.register("SELECT sum(v) AS n FROM s GROUP BY window(ts, '2 seconds')", name="theirs", keep="forever")
+        world.run([tick(5, "a")])
+        assert engine.registry.query("theirs").keep is None
+
+
+def test_a_checkpoint_from_long_ago_halts(world: World) -> None:
+    """Its batches would be taken for those that have the same numbers."""
+    world.engine.register("SELECT count(*) AS n FROM s", name="q")
+    with patch.object(transactions, "TICKS_KEPT", 10):
+        for second in range(30):
+            world.run([tick(second, "a")])
+        world.arrived[6:] = []
+        with pytest.raises(StateError) as refusal:
+            world._do(tick(100, "a"))
+    assert refusal.value.code == "batch-forgotten" and refusal.value.hint
+    assert world.engine.query("q").result()["n"].to_pylist() == [30]
