@@ -42,7 +42,7 @@ from weft.store.finish import finish
 from weft.store.ledger import horizon
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState, load_state
-from weft.store.tend import tend
+from weft.store.tend import sweep, tend
 
 if TYPE_CHECKING:
     from weft.streams import Stream
@@ -166,6 +166,8 @@ class Ticker:
                 return
             if not self._tidy:
                 clear_orphans(self.stream.name, self._catalog, self._files)
+                # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
+                sweep(self._catalog, self._files, self._cache)
             self._tidy = False
             self._run(batch)
             self._tidy = True

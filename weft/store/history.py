@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from weft.registered import Registered
 
 
+log = logging.getLogger("weft.store")
+
+
 def new_nodes(
     network: Network, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
 ) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
@@ -38,12 +43,9 @@ def new_nodes(
                 rows.append(replace(row, complete_from=_beginning(node, state, batch_id)))
             continue
         donor = _donor(node, state)
-        moment = None
-        if donor is not None:
-            moment = donor.complete_from
-            products += [(node.id, product) for product in _copy(node, donor, state, batch_id, duck, cache)]
-        else:
-            moment = _beginning(node, state, batch_id)
+        copied = None if donor is None else _history(node, donor, state, batch_id, duck, cache)
+        products += [(node.id, product) for product in copied or ()]
+        moment = _beginning(node, state, batch_id) if donor is None or copied is None else donor.complete_from
         unit = 1 if node.slicing is None else node.slicing.mean_length()
         definition = {**_describe(node), "unit": unit, "heights": []}
         rows.append(
@@ -116,6 +118,17 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
         if synopsis.fed and synopsis.running == node.running and wanted <= synopsis.dimensions
     ]
     return min(finer, key=lambda one: (one.complete_from, len(one.dimensions), one.node.id), default=None)
+
+
+def _history(
+    node: Node, donor: Synopsis, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+) -> list[Product] | None:
+    """The donor's rows as the new node has them; None where they cannot be merged, as on a total too large."""
+    try:
+        return list(_copy(node, donor, state, batch_id, duck, cache))
+    except duckdb.Error as error:
+        log.warning("history not copied", extra={"node": node.id, "reason": str(error)})
+        return None
 
 
 def _copy(

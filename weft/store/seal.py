@@ -9,10 +9,12 @@ Cost: a row is copied once for its slice and once in FAN_OUT**level for each lev
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +29,8 @@ from weft.read.merge import merge_sql, quoted
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, conform, row_schema
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, SegmentRow
+
+log = logging.getLogger("weft.store")
 
 # A file this long is merged no further: rewriting it would cost more than opening one file more.
 MAX_ROWS = 4_000_000
@@ -79,7 +83,12 @@ class Sealer:
         """The change that is due for the node, or None. `retention` is how far back windows are read, if limited."""
         synopsis = state.synopses[node.id]
         expired = _expired(synopsis, state.watermark, retention)
-        change = self._merge_running(node, state) if node.running else self._seal(node, state, retention)
+        try:
+            change = self._merge_running(node, state) if node.running else self._seal(node, state, retention)
+        except duckdb.Error as error:
+            # As on a total too large for its type: then slices are read as they are, and go when they are old.
+            log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
+            change = None
         if change is None and not expired:
             return None
         change = change or Change(node.id, (), ())
@@ -254,8 +263,18 @@ def _due_runs(
         for file in alike:
             runs.setdefault(bisect_right(ends, file.time_from), []).append(file)
         for run in runs.values():
-            for group in mergeable(run, None):
-                yield layout, group
+            for group in mergeable(run, None, max_rows=None):
+                yield layout, _with_all_as_long(group, run)
+
+
+def _with_all_as_long(group: list[SegmentRow], files: Sequence[SegmentRow]) -> list[SegmentRow]:
+    """The group with the files above it that have no more rows than it has: merging them too costs no more again.
+
+    Running totals never expire, and a file of them never has more rows than there are groups. Once files are that long,
+    all of them become one, however many ticks there were.
+    """
+    rows, rank = sum(file.rows for file in group), group[0].rank
+    return [*(file for file in files if file.rank > rank and file.rows <= rows), *group]
 
 
 def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -> tuple[SegmentRow, ...]:
@@ -293,7 +312,9 @@ def _kept(node: Node, layout: Layout) -> tuple[tuple[Statistic, ...], tuple[str,
     return statistics, tuple(one.name for one in node.dimensions)
 
 
-def mergeable(files: Iterable[SegmentRow], retention: int | None, fan_out: int = FAN_OUT) -> list[list[SegmentRow]]:
+def mergeable(
+    files: Iterable[SegmentRow], retention: int | None, fan_out: int = FAN_OUT, max_rows: int | None = MAX_ROWS
+) -> list[list[SegmentRow]]:
     """So many neighbours of one rank at a time, unless the file would outlive its rows by too long or grow too big."""
     ranks: dict[int, list[SegmentRow]] = {}
     for file in sorted(files, key=lambda one: one.batch_from):
@@ -304,7 +325,7 @@ def mergeable(files: Iterable[SegmentRow], retention: int | None, fan_out: int =
         lasts = max(file.time_to for file in group) - min(file.time_from for file in group)
         if (
             len(group) == fan_out
-            and sum(file.rows for file in group) <= MAX_ROWS
+            and (max_rows is None or sum(file.rows for file in group) <= max_rows)
             and (retention is None or lasts <= max(1, retention // fan_out))
         ):
             groups.append(group)

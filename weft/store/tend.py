@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 
 from weft.failpoint import failpoint
@@ -21,8 +19,6 @@ from weft.store.ledger import LateReaders, merge_ledgers
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
-
-log = logging.getLogger("weft.store")
 
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)
@@ -73,12 +69,18 @@ def tend(
     for name, node in network.kept.items():
         if name not in state.synopses:
             continue
-        change = _seal(sealer, node, state, reach.get(node.id))
+        change = sealer.change(node, state, reach.get(node.id))
         ledgers = _tend_ledgers(node, state, late.get(node.id), duck, cache)
         changes += [one for one in (change, ledgers) if one is not None]
         changes += _merge_results(node, state, reach, cache)
     for change in changes:
         state = _apply(change, state, catalog, files, cache)
+    sweep(catalog, files, cache)
+    return state.without_unused_layouts()
+
+
+def sweep(catalog: Catalog, files: Files, cache: TableCache) -> None:
+    """Delete the files whose lease is over."""
     with catalog.read() as reader:
         garbage = reader.garbage(older_than=LEASE)
     if garbage:
@@ -90,16 +92,6 @@ def tend(
             writer.forget_garbage(garbage)
             writer.forget_layouts()
         failpoint("garbage-after")
-    return state.without_unused_layouts()
-
-
-def _seal(sealer: Sealer, node: Node, state: StreamState, retention: int | None) -> Change | None:
-    """The change that is due; none where merging fails, as on a total too large: slices are read as they are then."""
-    try:
-        return sealer.change(node, state, retention)
-    except duckdb.Error as error:
-        log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
-        return None
 
 
 def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:
