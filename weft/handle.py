@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,7 @@ class ContinuousQuery:
         if end is None:
             if state.watermark is None:
                 return result_schema(registered.needs).empty_table()
-            return self._windows(registered, state, [window.newest_closed_end(state.watermark)])
+            return self._window(registered, state, window.newest_closed_end(state.watermark))
         moment = _moment(end)
         if not window.is_end(moment):
             raise EngineError(
@@ -88,7 +89,7 @@ class ContinuousQuery:
                 f"no window of query {self.name!r} ends at {_datetime(moment)}",
                 hint=f"Its windows have {window}: ends are that far apart.",
             )
-        return self._windows(registered, state, [moment])
+        return self._window(registered, state, moment)
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
         """All closed windows that are still kept and end after `since` and not after `until`, oldest first."""
@@ -103,10 +104,10 @@ class ContinuousQuery:
             )
         if state.watermark is None:
             return result_schema(registered.needs).empty_table()
-        first = self._first_row(state, registered)
-        after = max(first, *([_moment(since)] if since is not None else [first]))
+        kept_from = max(self._first_row(state, registered), self._oldest(registered, state))
+        after = kept_from if since is None else max(kept_from, _moment(since))
         last = state.watermark if until is None else min(state.watermark, _moment(until))
-        return self._windows(registered, state, list(window.ends(after=after, until=last)))
+        return self._windows(registered, state, window.ends(after=after, until=last))
 
     def changes(self, since: int = -1) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
@@ -196,40 +197,37 @@ class ContinuousQuery:
         moment = _complete_from(registered, state, routes)
         return tuple(Route(one.node, moment) for one in routes)
 
-    def _windows(self, registered: Registered, state: StreamState, ends: list[int]) -> pa.Table:
-        """The rows of those windows that are closed, kept and held in full."""
-        window, routes = registered.needs.window, self._routes(registered, state)
-        assert window is not None
-        watermark = state.watermark if state.watermark is not None else -NEVER
-        oldest = watermark - micros(registered.keep) if registered.keep is not None else -NEVER
-        held = [
-            end
-            for end in ends
-            if oldest < end <= watermark and end - micros(window.range) >= max(one.complete_from for one in routes)
-        ]
-        reader = self._engine.reader
-        # Windows from before a move are read from where their rows were, and where they are now.
-        spanning = [end for end in held if end - micros(window.range) < registered.settled_from]
-        if len(held) != 1:
-            settled = [end for end in held if end not in set(spanning)]
-            moved = reader.moved(registered.steps, registered.filtered_view, state, spanning)
-            return pa.concat_tables([moved, reader.windows(registered.needs, registered.view, state, routes, settled)])
+    def _window(self, registered: Registered, state: StreamState, end: int) -> pa.Table:
+        """The rows of a window; none unless it is closed, kept and held in full."""
+        if state.watermark is None or not self._oldest(registered, state) < end <= state.watermark:
+            return result_schema(registered.needs).empty_table()
 
         def read() -> pa.Table:
-            if spanning:
-                return reader.moved(registered.steps, registered.filtered_view, state, spanning)
-            stored = self._finished(registered, state, held[0]) if registered.eager else None
-            if stored is not None:
-                return stored
-            return reader.windows(registered.needs, registered.view, state, routes, held)
+            stored = self._finished(registered, state, end) if registered.eager else None
+            return self._windows(registered, state, [end]) if stored is None else stored
 
         # A closed window never changes, so whoever asks for it again gets the same table.
-        return self._engine.results.get((self.name, registered.row.sql, held[0]), read)
+        return self._engine.results.get((self.name, registered.row.sql, end), read)
+
+    def _windows(self, registered: Registered, state: StreamState, ends: Sequence[int]) -> pa.Table:
+        """The rows of windows that are closed, kept and held in full."""
+        window, reader = registered.needs.window, self._engine.reader
+        assert window is not None
+        # Windows from before a move are read from where their rows were, and where they are now.
+        settled = bisect_left(ends, registered.settled_from + micros(window.range))
+        moved = reader.moved(registered.steps, registered.filtered_view, state, ends[:settled])
+        if settled == len(ends):
+            return moved
+        routes = self._routes(registered, state)
+        here = reader.windows(registered.needs, registered.view, state, routes, ends[settled:])
+        return pa.concat_tables([moved, here]) if settled else here
 
     def _finished(self, registered: Registered, state: StreamState, end: int) -> pa.Table | None:
         """The window as it was finished in the tick that closed it, or None where it was not."""
+        window, since = registered.needs.window, registered.row.from_batch
+        if window is None or end - micros(window.range) < registered.settled_from:
+            return None
         places = self._engine.plan(registered.row.stream).finished.get(self.name, ())
-        since = registered.row.from_batch
         files = []
         for place, part in zip(places, registered.needs.parts, strict=False):
             file = state.synopses[part.node].results(place.family, end) if part.node in state.synopses else None
@@ -240,6 +238,15 @@ class ContinuousQuery:
             return None
         view = registered.filtered_view if places[0].filtered else registered.view
         return self._engine.reader.finished(registered.needs, view, files, [one.request for one in places], end)
+
+    def _oldest(self, registered: Registered, state: StreamState) -> int:
+        """The windows that end after this moment are kept, and held in full."""
+        window, watermark = registered.needs.window, state.watermark
+        assert window is not None
+        whole = max(one.complete_from for one in self._routes(registered, state)) + micros(window.range) - 1
+        if registered.keep is None or watermark is None:
+            return whole
+        return max(whole, watermark - micros(registered.keep))
 
     def _first_row(self, state: StreamState, registered: Registered) -> int:
         """A moment before every stored row of the query, and not long before."""
@@ -253,11 +260,7 @@ class ContinuousQuery:
         window, watermark = registered.needs.window, state.watermark
         if window is None or watermark is None or registered.row.status == FAILED:
             return {"windows": 0, "last_result": None}
-        routes = self._routes(registered, state)
-        oldest = max(one.complete_from for one in routes) + micros(window.range) - 1
-        if registered.keep is not None:
-            oldest = max(oldest, watermark - micros(registered.keep))
-        first = max(oldest, self._first_row(state, registered))
+        first = max(self._oldest(registered, state), self._first_row(state, registered))
         newest = window.newest_closed_end(watermark)
         count = max(0, (newest - window.newest_closed_end(first)) // micros(window.slide))
         return {"windows": count, "last_result": _datetime(newest) if count else None}
@@ -318,10 +321,18 @@ def _complete_from(registered: Registered, state: StreamState, routes: tuple[Rou
 def _moment(value: Moment) -> int:
     """A moment in microseconds; a text or a datetime without a zone is UTC."""
     if isinstance(value, str):
-        value = datetime.fromisoformat(value)
+        value = _parsed(value)
     if value.tzinfo is None:
         value = value.replace(tzinfo=UTC)
     return (value - EPOCH) // MICROSECOND
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        hint = "Give a datetime, or a text such as 2026-01-05T12:00:00."
+        raise EngineError("bad-moment", f"{text[:200]!r} is no moment", hint=hint) from error
 
 
 def _datetime(moment: int) -> datetime:

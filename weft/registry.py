@@ -109,6 +109,13 @@ class Registry:
                         hint="Use another name, or a new state folder.",
                     )
                 return False
+            alike = next((name for name in self._streams if name.lower() == stream.name.lower()), None)
+            if alike is not None:
+                raise StreamError(
+                    "bad-name",
+                    f"stream {stream.name!r} and stream {alike!r} are one name to SQL, which knows no capitals",
+                    hint="Use a name that differs in more than that.",
+                )
             with self._catalog.write() as catalog:
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
                 revision = catalog.revision()

@@ -182,3 +182,20 @@ def test_a_checkpoint_from_long_ago_halts(world: World) -> None:
             world._do(tick(100, "a"))
     assert refusal.value.code == "batch-forgotten" and refusal.value.hint
     assert world.engine.query("q").result()["n"].to_pylist() == [30]
+
+
+def test_streams_differ_by_more_than_capitals(world: World) -> None:
+    """To SQL they would be one name, and a query could be of either."""
+    with pytest.raises(weft.StreamError) as refusal:
+        world.engine.add_stream("S", source="parquet", path=world.folder, schema="ts timestamp", event_time="ts")
+    assert refusal.value.code == "bad-name" and list(world.engine.registry.streams()) == ["s"]
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", ""])
+def test_a_text_that_is_no_moment_is_refused(world: World, text: str) -> None:
+    world.run([Query("q", (), ("n",), Window(2, 2), "forever", eager=False), tick(1, "a"), tick(5, "a")])
+    query = world.engine.query("q")
+    for read in (lambda: query.result(end=text), lambda: query.results(since=text), lambda: query.results(until=text)):
+        with pytest.raises(weft.EngineError) as refusal:
+            read()
+        assert refusal.value.code == "bad-moment" and refusal.value.hint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -50,12 +50,9 @@ class Window:
         """The end of the newest window that ends at or before the watermark."""
         return self._floor(watermark - micros(self.range)) + micros(self.range)
 
-    def ends(self, *, after: int, until: int) -> Iterator[int]:
-        """The ends of windows in (after, until], oldest first."""
-        end = self.newest_closed_end(after) + micros(self.slide)
-        while end <= until:
-            yield end
-            end += micros(self.slide)
+    def ends(self, *, after: int, until: int) -> Sequence[int]:
+        """The ends of windows in (after, until], oldest first; there may be very many."""
+        return range(self.newest_closed_end(after) + micros(self.slide), until + 1, micros(self.slide))
 
     def is_end(self, moment: int) -> bool:
         """Whether some window ends exactly here."""
