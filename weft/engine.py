@@ -298,7 +298,7 @@ class Engine:
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
 
-        Reasons: 'unparsable', 'no event time', 'too far ahead', and 'unreadable file', where the source is the file.
+        Reasons: 'unparsable', 'no event time', 'too far back', 'too far ahead', and 'unreadable file' (the source).
         """
         with self.catalog.read() as reader:
             known = reader.dead_letters(self.registry.stream(stream).name)

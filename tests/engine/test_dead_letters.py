@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.harness import feed
-from weft.spark.dead import AHEAD, BAD_FILE, NO_TIME, UNPARSABLE
+from weft.spark.dead import AHEAD, BAD_FILE, BEHIND, NO_TIME, ROW_KEPT, UNPARSABLE
+from weft.spark.paths import can_be_fetched
 
 DDL = "ts timestamp, k string, n int"
 GOOD = 3  # rows of a good file
@@ -120,6 +121,8 @@ PARQUET = [
     Case("pages overwritten", "parquet", compressed_rubbish, {BAD_FILE: 1}),
     Case("csv in disguise", "parquet", lines("1970-01-01 00:00:10,a,5"), {BAD_FILE: 1}),
     Case("no times", "parquet", parquet(ts=pa.nulls(GOOD, pa.timestamp("us", tz="UTC"))), {NO_TIME: GOOD}),
+    Case("times at both ends of what fits", "parquet",
+         parquet(ts=pa.array([-(2**63), 2**63 - 1, 10_000_000], pa.timestamp("us", tz="UTC"))), {BEHIND: 1, AHEAD: 1}, 1, 3),
     # Schema drift.
     Case("column added", "parquet", parquet(more=pa.array([1, 2, 3])), {}, GOOD, 6),
     Case("column dropped", "parquet", parquet(n=None), {}, GOOD, 0),
@@ -184,6 +187,7 @@ def test_bad_input_is_left_out_and_counted(cases: list[Case], tmp_path: Path, sp
             engine.add_stream(f"s{place}", source=case.source, path=tmp_path / "in" / str(place), schema=DDL,
                               event_time="ts", watermark="10 days", options={"maxFilesPerTrigger": 1, **case.options})
             engine.register(f"SELECT count(*) AS rows, sum(n) AS total FROM s{place}", name=f"q{place}")
+            engine.register(f"SELECT count(*) AS c FROM s{place} GROUP BY window(ts, '9 minutes')", name=f"w{place}")
         engine.run_available()
         for place, case in enumerate(cases):
             metrics = engine.metrics()["streams"][f"s{place}"]
@@ -192,6 +196,8 @@ def test_bad_input_is_left_out_and_counted(cases: list[Case], tmp_path: Path, sp
             found = {reason: letters["reason"].to_pylist().count(reason) for reason in set(letters["reason"].to_pylist())}
             said = (metrics["dead_letters"], found, row["rows"], row["total"])
             expected = (case.dead, case.dead, 2 * GOOD + case.counted, 12 + case.total)
+            if engine.query(f"w{place}").status != "running":
+                wrong.append(f"{case.source}, {case.name}: {engine.query(f'w{place}').metrics()['error']}")
             if said != expected:
                 wrong.append(f"{case.source}, {case.name}: {said} instead of {expected}")
             if any(not source.endswith("2-bad") for source in letters["source"].to_pylist()):
@@ -274,3 +280,58 @@ def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(tmp_path: Path, s
         engine.run_available()
         assert query.result().to_pylist() == [{"c": 9}]
         assert engine.metrics()["streams"]["s"]["dead_letters"] == {}
+
+
+def test_files_read_again_are_read_as_the_stream_reads_them(tmp_path: Path, spark: SparkSession) -> None:
+    """Columns in the names of folders, and names that are no plain addresses: one failing query changes no other."""
+    for day, name in (("2026-01-05", "a b.json"), ("10%3A00", "[1] {x}*.json"), ("é", "ü%20#1.json")):
+        folder = tmp_path / "in" / f"day={day}"
+        folder.mkdir(parents=True)
+        (folder / name).write_bytes(lines(J, J.replace("5", "0"), "no json"))
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="json", path=tmp_path / "in", schema=f"{DDL}, day string", event_time="ts")
+        good = engine.register("SELECT day, count(*) AS c FROM s GROUP BY day", name="good")
+        bad = engine.register("SELECT sum(1 / n) AS x FROM s", name="bad")
+        engine.run_available()
+        assert (good.status, bad.status) == ("running", "failed")
+        again = {row["day"]: row["c"] for row in good.result().to_pylist()}
+        assert engine.dead_letters("s")["reason"].to_pylist() == [UNPARSABLE] * 3
+        # The next batch fails for nobody, and is read once.
+        for place, folder in enumerate(sorted((tmp_path / "in").iterdir())):
+            (folder / f"more {place}.json").write_bytes(lines(J))
+        engine.run_available()
+        assert {row["day"]: row["c"] - 1 for row in good.result().to_pylist()} == again
+    assert again == {"2026-01-05": 2, "10:00": 2, "é": 2}
+
+
+def test_only_a_file_whose_bytes_come_is_called_unreadable(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "rubbish").write_bytes(b"x" * 3_000_000)
+    assert can_be_fetched(spark, str(tmp_path / "rubbish"))
+    assert not can_be_fetched(spark, str(tmp_path / "gone"))
+    assert not can_be_fetched(spark, str(tmp_path))
+    assert not can_be_fetched(spark, "hdfs://nobody.invalid:9/rubbish")
+
+
+def test_of_a_long_row_the_beginning_is_kept(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_bytes(lines("x" * 2_000_000, J))
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="json", path=tmp_path / "in", schema=DDL, event_time="ts")
+        engine.run_available()
+        assert engine.dead_letters("s")["row"].to_pylist() == ["x" * ROW_KEPT]
+
+
+def test_a_source_that_has_nothing_yet_stops_no_stream(tmp_path: Path, spark: SparkSession) -> None:
+    """Of two sources in one DataFrame Spark notes a dash for the one that is empty."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    pq.write_table(table(), tmp_path / "one" / "1.parquet")
+    one, two = (spark.readStream.schema(DDL).parquet(str(tmp_path / name)) for name in ("one", "two"))
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", dataframe=one.union(two), event_time="ts")
+        query = engine.register("SELECT count(*) AS c FROM s", name="q")
+        engine.run_available()
+        assert query.result().to_pylist() == [{"c": GOOD}]
+        pq.write_table(table(), tmp_path / "two" / "2.parquet")
+        engine.run_available()
+        assert query.result().to_pylist() == [{"c": 2 * GOOD}]

@@ -19,16 +19,18 @@ from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.failure import reason_of
 from weft.spark.level0 import MOMENT, Statement
+from weft.spark.paths import can_be_fetched
 from weft.streams import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# What a file system says where a file is gone or closed to us, and Spark where executors die: that may pass, and is no
-# fault of the file's content.
+# What Spark says where it was not the file's content that failed: executors that die, memory or a disk that is full, a
+# job that was cancelled, a file that is not there. That may pass.
 TRANSIENT = re.compile(
     r"FILE_NOT_EXIST|FileNotFoundException|AccessDeniedException|AccessControlException|Permission denied|"
-    r"Input/output error|ConnectException|TimeoutException|UnknownHostException|ExecutorLostFailure",
+    r"Input/output error|ConnectException|TimeoutException|UnknownHostException|ExecutorLostFailure|"
+    r"OutOfMemoryError|No space left on device|SPARK_JOB_CANCELLED|Filesystem closed|FetchFailed",
 )
 Read = Callable[[Sequence[str]], "DataFrame"]
 
@@ -95,13 +97,16 @@ class SparkBatch:
         return f.lit(datetime.fromtimestamp(clock / 1000, UTC))
 
     def _bad(self, files: Sequence[str]) -> dict[str, str]:
-        """The files whose content cannot be read, with reasons; raises where a file cannot be reached at all."""
+        """The files whose content makes no sense, with reasons; raises where it is not the content that failed.
+
+        Only of a file whose bytes all come is that said: of a network that fails nobody can list all the words.
+        """
         assert self.read is not None
         bad = {}
         for file in files:
             trouble = _trouble(self.read([file]))
             if trouble is not None:
-                if TRANSIENT.search(str(trouble)):
+                if TRANSIENT.search(str(trouble)) or not can_be_fetched(self.rows.sparkSession, file):
                     raise trouble
                 bad[file] = reason_of(trouble)
         return bad

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 
 from weft.errors import StateError
+from weft.spark.paths import exists, read_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,8 +36,8 @@ def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
     The digest is of the rows that the batch covers and of nothing else: the same rows that are planned anew, as after
     an older checkpoint was restored, are known again, whenever that happens and with whatever settings.
     """
-    metadata = json.loads(_read(session, f"{folder}/metadata"))
-    if _exists(session, f"{folder}/commits/{batch_id}"):
+    metadata = json.loads(read_bytes(session, f"{folder}/metadata"))
+    if exists(session, f"{folder}/commits/{batch_id}"):
         raise StateError(
             "offsets-differ",
             f"Spark hands batch {batch_id} over again although it noted that it is done",
@@ -52,19 +53,20 @@ def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
 
 def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
     """The clock of a batch in milliseconds, the same each time it runs."""
-    lines = _read(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
+    lines = read_bytes(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
     return int(json.loads(lines[1])["batchTimestampMs"])
 
 
 def list_files(session: SparkSession, folder: str, batch_id: int) -> tuple[str, ...]:
-    """The files that a batch of a file source covers."""
-    return tuple(entry["path"] for entry in _entries(session, folder, batch_id, 0))
+    """The files that a batch of a file source covers; Spark notes them as addresses, with signs for some letters."""
+    return tuple(unquote(entry["path"]) for entry in _entries(session, folder, batch_id, 0))
 
 
 def _offsets(session: SparkSession, folder: str, batch_id: int) -> list[Any]:
     """How far a batch reaches in each source, as the source itself says it."""
-    lines = _read(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
-    return [json.loads(line) for line in lines[2:]]
+    lines = read_bytes(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
+    # A dash stands for a source that had nothing yet.
+    return [None if line == "-" else json.loads(line) for line in lines[2:]]
 
 
 def _entries(session: SparkSession, folder: str, batch_id: int, source: int) -> list[dict[str, Any]]:
@@ -90,41 +92,8 @@ def _note(offsets: list[Any], source: int) -> int | None:
 def _noted(session: SparkSession, folder: str, note: int) -> list[dict[str, Any]]:
     """The entries of one note; every tenth file of Spark's log repeats those before it."""
     try:
-        entries = _read(session, f"{folder}/{note}")
+        entries = read_bytes(session, f"{folder}/{note}")
     except (FileNotFoundError, Py4JJavaError):
-        entries = _read(session, f"{folder}/{note}.compact")
+        entries = read_bytes(session, f"{folder}/{note}.compact")
     found = (json.loads(line) for line in entries.decode().splitlines()[1:])
     return [one for one in found if one["batchId"] == note]
-
-
-def _exists(session: SparkSession, place: str) -> bool:
-    if _is_local(place):
-        return Path(place).exists()
-    path, system = _hadoop(session, place)
-    return bool(system.exists(path))
-
-
-def _read(session: SparkSession, place: str) -> bytes:
-    """The bytes of a small file on any file system that Spark can reach."""
-    if _is_local(place):
-        return Path(place).read_bytes()
-    path, system = _hadoop(session, place)
-    stream = system.open(path)
-    try:
-        jvm = session._jvm
-        assert jvm is not None
-        return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
-    finally:
-        stream.close()
-
-
-def _is_local(place: str) -> bool:
-    return "://" not in place and not place.startswith("file:")
-
-
-def _hadoop(session: SparkSession, place: str) -> tuple[Any, Any]:
-    """A path and its file system, as Hadoop has them."""
-    jvm = session._jvm
-    assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(place)
-    return path, path.getFileSystem(session._jsc.hadoopConfiguration())

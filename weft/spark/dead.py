@@ -1,9 +1,9 @@
 """Rows that count for nothing: which they are and why, as Spark columns.
 
-A row is dead when its source could not be parsed into the declared columns, when it has no event time, or when its
-event time is further ahead of the clock than the stream allows: one sensor with a wrong clock must not close
-everybody's windows. The clock is that of the micro-batch, which Spark keeps in the checkpoint, so a batch that runs
-again finds the same rows dead.
+A row is dead when its source could not be parsed into the declared columns, when it has no event time, when that is in
+no year from 1 to 9999, or when it is further ahead of the clock than the stream allows: one sensor with a wrong clock
+must not close everybody's windows. The clock is that of the micro-batch, which Spark keeps in the checkpoint: a batch
+that runs again finds the same rows dead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from weft.streams import Stream, quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-UNPARSABLE, NO_TIME, AHEAD, BAD_FILE = "unparsable", "no event time", "too far ahead", "unreadable file"
+UNPARSABLE, NO_TIME, BEHIND, AHEAD = "unparsable", "no event time", "too far back", "too far ahead"
+BAD_FILE = "unreadable file"
+# The years 1 to 9999 in microseconds. Beyond them are what programs write for no time at all, and sums that overflow.
+FIRST_MOMENT, LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_799_999_999
 # The column that Spark's readers put a row into that they cannot parse.
 CORRUPT = "weft_corrupt"
 # The column with the file that a row came from, where it is read again.
@@ -30,6 +33,8 @@ SOURCE = "weft_source"
 PARSED = frozenset({"csv", "json"})
 # Of one tick no more than this many are kept to look at; all are counted.
 LETTERS_KEPT = 10_000
+# And of each the beginning, in characters: a source may hold lines of any length.
+ROW_KEPT = 4_000
 
 LETTERS = pa.schema([("tick", pa.int64()), ("reason", pa.string()), ("source", pa.string()), ("row", pa.string())])
 
@@ -60,9 +65,9 @@ def moment(stream: Stream, now: Column, parsed: bool) -> Column:
     from pyspark.sql import functions as f
 
     found = f.unix_micros(f.col(quoted(stream.event_time)))
-    alive = f.lit(True)
+    alive = found.between(FIRST_MOMENT, LAST_MOMENT)
     if stream.max_ahead is not None:
-        alive = found <= f.unix_micros(now) + f.lit(micros(stream.max_ahead))
+        alive = alive & (found <= f.unix_micros(now) + f.lit(micros(stream.max_ahead)))
     if parsed:
         alive = alive & f.col(CORRUPT).isNull()
     return f.when(alive, found)
@@ -77,7 +82,8 @@ def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None
 
     from weft.spark.level0 import MOMENT
 
-    timeless = f.when(f.col(quoted(stream.event_time)).isNull(), NO_TIME).otherwise(AHEAD)
+    time = f.unix_micros(f.col(quoted(stream.event_time)))
+    timeless = f.when(time.isNull(), NO_TIME).when(time < FIRST_MOMENT, BEHIND).otherwise(AHEAD)
     whole = f.to_json(f.struct(*(f.col(quoted(name)) for name, _ in stream.columns)))
     if CORRUPT in rows.columns:
         timeless = f.when(f.col(CORRUPT).isNotNull(), UNPARSABLE).otherwise(timeless)
@@ -87,7 +93,7 @@ def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None
         f.lit(tick).cast("bigint").alias("tick"),
         timeless.alias("reason"),
         source.alias("source"),
-        whole.alias("row"),
+        f.substring(whole, 1, ROW_KEPT).alias("row"),
         f.col(MOMENT),
     ).where(f.col(MOMENT).isNull())
     if known is not None and known <= LETTERS_KEPT:

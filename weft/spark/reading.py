@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from weft.spark.dead import CORRUPT, PARSED
@@ -19,6 +19,8 @@ STREAMING_OPTIONS = frozenset(
     | {"sourcearchivedir", "maxcachedfiles", "discardcachedinputratio"}
 )
 CORRUPT_OPTION = "columnnameofcorruptrecord"
+# What makes a path a pattern to Hadoop.
+GLOB = frozenset("{}[]*?\\")
 
 Reader = TypeVar("Reader", "DataStreamReader", "DataFrameReader")
 
@@ -28,19 +30,22 @@ def is_file_source(stream: Stream) -> bool:
     return stream.source is not None and stream.source.lower() in FILE_SOURCES
 
 
-def configured(reader: Reader, stream: Stream) -> Reader:
-    """A reader with the stream's format, options and columns; rows that cannot be parsed keep their text in CORRUPT."""
+def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Reader:
+    """A reader with the stream's format and columns; rows that cannot be parsed keep their text in CORRUPT."""
     assert stream.source is not None
     columns = [f"{quoted(name)} {kind}" for name, kind in stream.columns]
     # Who names a column for such rows wants to deal with them alone.
     if stream.source.lower() in PARSED and CORRUPT_OPTION not in {name.lower() for name in stream.options}:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    return reader.format(stream.source).options(**stream.options).schema(", ".join(columns))
+    return reader.format(stream.source).options(**options).schema(", ".join(columns))
 
 
 def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> DataFrame:
-    """Some files of a stream once more, as rows of a batch."""
+    """Some files of a stream once more, as rows of a batch and exactly as the stream reads them.
+
+    Names of files are not patterns, and columns that stand in the names of folders are found below the stream's path.
+    """
     kept = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
-    reader = configured(session.read, stream)
-    return reader.options(**kept).load(list(files))
+    below = {"basePath": stream.path} if stream.path is not None and not GLOB & set(stream.path) else {}
+    return configured(session.read, stream, {**below, **kept, "__globPaths__": "false"}).load(list(files))

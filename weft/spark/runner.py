@@ -154,7 +154,7 @@ class Runner:
                     hint=f"Call engine.add_stream({stream.name!r}, dataframe=...) again after opening.",
                 )
             return self._dataframe
-        reader = configured(self._session.readStream, stream)
+        reader = configured(self._session.readStream, stream, stream.options)
         return reader.load(stream.path) if stream.path is not None else reader.load()
 
 
