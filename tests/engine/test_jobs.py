@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.harness import write_tick
+from weft.spark.runner import JobCounter
 
 DDL = "ts timestamp, k string, n int, m int"
 MINUTE = 60_000_000
@@ -140,3 +141,12 @@ def test_a_query_that_fails_on_a_row_stops_alone_and_says_why(tmp_path: Path, sp
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         assert engine.query("divides").status == "failed"
         assert engine.query("q0").status == "running"
+
+
+def test_jobs_are_counted_although_spark_forgets_those_of_long_ago() -> None:
+    remembered = list(range(1000))
+    jobs = JobCounter(lambda: remembered)
+    before = jobs()
+    remembered = [*remembered[3:], 1000, 1004, 1005]
+    assert jobs() - before == 3
+    assert jobs() - before == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -129,11 +130,9 @@ class Runner:
                 session = rows.sparkSession
                 # The first tick may begin before start() has the query in hand.
                 self._started.wait(START_SECONDS)
-                group = str(self._query.runId) if self._query is not None else None
-
-                def jobs() -> int:
-                    return _jobs(session, group)
-
+                # Spark gives all jobs of a streaming query its run id as their group.
+                group = str(self._query.runId) if self._query is not None else "none"
+                jobs = JobCounter(partial(session.sparkContext.statusTracker().getJobIdsForGroup, group))
                 failpoint("batch-begin")
                 mark = read_mark(session, self._checkpoint, batch_id)
                 failpoint("batch-marked")
@@ -158,8 +157,16 @@ class Runner:
         return reader.load(stream.path) if stream.path is not None else reader.load()
 
 
-def _jobs(session: SparkSession, group: str | None) -> int:
-    """How many Spark jobs the streaming query has started; Spark gives all of them its run id as their group."""
-    if group is None:
-        return 0
-    return len(session.sparkContext.statusTracker().getJobIdsForGroup(group))
+class JobCounter:
+    """Counts the jobs of a streaming query. Spark remembers only the last thousand: those that are new are counted."""
+
+    def __init__(self, remembered: Callable[[], Sequence[int]]) -> None:
+        self._remembered = remembered
+        self._newest, self._count = -1, 0
+
+    def __call__(self) -> int:
+        """How many there were so far, and were remembered at the first call."""
+        new = [one for one in self._remembered() if one > self._newest]
+        self._count += len(new)
+        self._newest = max(new, default=self._newest)
+        return self._count
