@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
+import weft
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
 from weft.plan.windows import micros
 from weft.sql.ddl import parse_duration
@@ -38,9 +39,9 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Answers = dict[tuple[Any, ...], tuple[Any, ...]]
 
 
-def answers(world: World, query: Query) -> Answers:
-    """What the engine says of a query, all windows that it holds."""
-    handle = world.engine.query(query.name)
+def answers(engine: weft.Engine, query: Query) -> Answers:
+    """What an engine says of a query, all windows that it holds."""
+    handle = engine.query(query.name)
     return as_answers(query, handle.results() if query.window else handle.result())
 
 
@@ -53,12 +54,13 @@ def as_answers(query: Query, table: pa.Table) -> Answers:
     return found
 
 
-def compare(world: World, queries: dict[str, Query]) -> None:
-    """Every registered query against the rule; and nothing is left that nobody registered."""
-    state = world.engine.state_of("s")
-    assert {one.name for one in world.engine.queries()} == set(queries)
+def compare(world: World, queries: dict[str, Query], elsewhere: weft.Engine | None = None) -> None:
+    """Every registered query against the rule, here or in another process; and nothing is left that nobody registered."""
+    engine = elsewhere or world.engine
+    state = engine.state_of("s")
+    assert {one.name for one in engine.queries()} == set(queries)
     for name, query in queries.items():
-        row = world.engine.registry.query(name).row
+        row = engine.registry.query(name).row
         if row.from_batch is None:
             continue
         since = -(2**62) if row.complete_from is None else row.complete_from
@@ -66,18 +68,18 @@ def compare(world: World, queries: dict[str, Query]) -> None:
         if query.window and query.keep != "forever" and state.watermark is not None:
             oldest = state.watermark - micros(parse_duration(query.keep))
             want = {key: value for key, value in want.items() if key[0] > oldest}
-        assert answers(world, query) == want, f"{name}: {query.sql}"
+        assert answers(engine, query) == want, f"{name}: {query.sql}"
         if query.window:
-            compare_some_windows(world, query, want)
-            late = world.engine.query(name).metrics()["late_rows"]
+            compare_some_windows(engine, query, want)
+            late = engine.query(name).metrics()["late_rows"]
             assert late == lost(world, query, row.from_batch, state.watermark), f"{name}: late rows"
 
 
-def compare_some_windows(world: World, query: Query, want: Answers) -> None:
+def compare_some_windows(engine: weft.Engine, query: Query, want: Answers) -> None:
     """Single windows, a few from all times: those of an eager query are looked up where they were finished."""
     ends = sorted({key[0] for key in want})
     for end in ends[:: max(1, len(ends) // WINDOWS)]:
-        found = world.engine.query(query.name).result(end=UNIX_EPOCH + timedelta(microseconds=end))
+        found = engine.query(query.name).result(end=UNIX_EPOCH + timedelta(microseconds=end))
         mine = {key: value for key, value in want.items() if key[0] == end}
         assert as_answers(query, found) == mine, f"{query.name}: {query.sql}, window that ends at {end}"
 
@@ -88,6 +90,8 @@ def live(folder: Path, seed: int, crash_rate: float) -> World:
     steps = random_steps(random, ticks=random.randint(4, 8))
     world = World(folder, random, delay=random.choice([0, 2, 5]), crash_rate=crash_rate)
     queries: dict[str, Query] = {}
+    # In every second life another process reads too, from the beginning to the end.
+    reader = world.open_elsewhere() if seed % 2 else None
     for step in steps:
         world.run([step])
         if isinstance(step, Query):
@@ -96,8 +100,13 @@ def live(folder: Path, seed: int, crash_rate: float) -> World:
             queries.pop(step)
         if random.random() < 0.1:
             compare(world, queries)
+            if reader is not None:
+                compare(world, queries, reader)
     world.forget()
     compare(world, queries)
+    if reader is not None:
+        compare(world, queries, reader)
+        reader.close()
     end_of_all(world, queries)
     return world
 
@@ -171,7 +180,7 @@ def test_a_total_that_begins_anew_counts_nothing_of_before(place: Path) -> None:
     for tick in ticks[2:]:
         world.run([tick])
         compare(world, {"always": always, "again": again})
-    assert answers(world, again) == {("a",): (2,)}
+    assert answers(world.engine, again) == {("a",): (2,)}
     world.forget()
 
 

@@ -188,6 +188,12 @@ class World:
         )
         return engine
 
+    def open_elsewhere(self) -> weft.Engine:
+        """An engine over the same folder, as another process has one: nothing happens to it."""
+        self.engine.state_of("s")
+        with patch.object(weft.engine, "Duck", SharedDuck):
+            return weft.Engine(self.folder / "state")
+
     def _connect(self, url: URL) -> Engine:
         """One database for all engines of a life: they share no connection, only how statements are written."""
         if self._database is None:
