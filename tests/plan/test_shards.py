@@ -6,12 +6,13 @@ import math
 import random
 from bisect import bisect_right
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.plan.dimensions import Dimension, lowest
+from weft.plan.dimensions import EXACT, Dimension, highest_decimal, lowest
 from weft.plan.shards import Sharding, shard
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
@@ -162,3 +163,47 @@ def test_a_predicate_on_a_grouping_column_needs_no_dimension_of_its_own() -> Non
 def test_anything_else_is_kept_as_its_truth() -> None:
     assert names("i > b") == ["(b < cast(i as bigint))"]
     assert names("k LIKE 'a%'") == ["like(k, 'a%')"]
+
+
+WIDE = StreamSchema(
+    "s", dict(parse_schema("ts timestamp, b bigint, k decimal(38,10), n decimal(38,0), f decimal(38,38)")), "ts"
+)
+EXACTLY = "1234567890123456789012345678.1234567890"
+MOST = "9" * 28 + "." + "9" * 10
+
+
+@pytest.mark.parametrize(
+    ("column", "bound"),
+    [
+        ("k", "5"),
+        ("k", EXACTLY),
+        ("k", f"-{EXACTLY}"),
+        ("k", MOST),
+        ("k", f"-{MOST}"),
+        ("n", "9" * 38),
+        ("n", "12345678901234567890123456789012345678"),
+        ("f", "0." + "9" * 38),
+        ("f", "0.12345678901234567890123456789012345678"),
+        ("b", "0.123456789"),
+        ("b", "-9223372036854775807.5"),
+    ],
+)
+@pytest.mark.parametrize("operator", [">", ">=", "<", "<=", "="])
+def test_decimals_of_any_length_are_cut_exactly(column: str, operator: str, bound: str) -> None:
+    sql = f"SELECT count(*) AS n FROM s WHERE {column} {operator} {bound} GROUP BY window(ts, '5 seconds')"
+    condition = compile_query(sql, {"s": WIDE}, AggregateCatalog()).where
+    assert condition is not None
+    sharding = shard(condition, [])
+    kind = WIDE.columns[column]
+    step = Fraction(1, 10**kind.scale)
+    end = (2**63 if column == "b" else 10**kind.precision) * step - step
+    near = [Fraction(bound) // step * step + turn * step for turn in (-1, 0, 1)]
+    for value in {*near, Fraction(0), end, -end}:
+        if abs(value) <= end:
+            row = {column: int(value) if column == "b" else Decimal(f"{int(value / step)}E-{kind.scale}")}
+            got = None if sharding.residue is None else evaluate(sharding.residue, dimensions_of(sharding, row))
+            assert got == evaluate(condition, row), row
+    for dimension in sharding.dimensions:
+        for cut in (lowest(dimension.type), *dict(sharding.cuts).get(dimension.name, ())) if dimension.cells else ():
+            assert Decimal(cut) == EXACT.quantize(Decimal(cut), EXACT.scaleb(Decimal(1), -dimension.type.scale))
+            assert Decimal(cut).copy_abs() <= highest_decimal(dimension.type)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from datetime import timedelta
+from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,3 +106,51 @@ def test_a_window_whose_edges_are_all_there_changes_nothing() -> None:
     fine = slicing([window(2, 2, 0)])
     assert slicing([window(2, 2, 0), window(4, 8, 0), window(6, 0, 0)]) == fine
     assert slicing([window(2, 2, 0), window(4, 8, 1)]) != fine
+
+
+def primes(count: int, *, at_least: int) -> list[int]:
+    found: list[int] = []
+    number = at_least | 1
+    while len(found) < count:
+        if all(number % divisor for divisor in range(3, math.isqrt(number) + 1, 2)):
+            found.append(number)
+        number += 2
+    return found
+
+
+def tumbling(lengths: Iterable[int], unit: timedelta) -> list[Window]:
+    return [Window(range=length * unit, slide=length * unit) for length in lengths]
+
+
+SECOND, MICROSECOND = timedelta(seconds=1), timedelta(microseconds=1)
+# Their common periods have more than 308 digits, which is more than a float holds.
+ENDLESS = {
+    "primes": (tumbling(primes(52, at_least=1_000_000), MICROSECOND), "scattered", 19_000),
+    "many primes": (tumbling(primes(400, at_least=1_000_000), MICROSECOND), "uniform", 1),
+    "all lengths": (tumbling(range(350, 701), SECOND), "uniform", 1_000_000),
+    "any lengths": (tumbling(Random(1).sample(range(60, 3600), 400), SECOND), "uniform", 1_000_000),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_slides_whose_common_period_no_float_holds_are_sliced_all_the_same(name: str) -> None:
+    windows, kind, length = ENDLESS[name]
+    cut = slicing(windows)
+    assert cut is not None and cut.kind == kind
+    assert length <= cut.mean_length() <= 2 * length
+    assert all(cut.covers(one) for one in windows)
+    for edge in edges(windows, 10**12, 10**12 + 60_000_000)[:200]:
+        assert cut.floor(edge) == edge and cut.next_edge(edge - 1) == edge
+
+
+def test_a_few_odd_slides_do_not_give_every_row_a_slice_of_its_own() -> None:
+    """Without a common step, even slices would be a microsecond long; the edges themselves are 40 a second."""
+    cut = slicing([*tumbling(primes(40, at_least=1_000_000), MICROSECOND), *tumbling([60], SECOND)])
+    assert cut is not None and cut.kind == "scattered" and cut.mean_length() > 20_000
+
+
+def test_hours_that_begin_at_thousands_of_moments_do_not_cost_a_row_thousands_of_divisions() -> None:
+    hours = [Window(range=timedelta(hours=1), slide=timedelta(hours=1), start=turn * 700_001 * MICROSECOND)
+             for turn in range(5_000)]
+    cut = slicing(hours)
+    assert cut is not None and cut.kind == "uniform"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from random import Random
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -112,6 +114,43 @@ def test_text_grows_with_the_expression(duck: duckdb.DuckDBPyConnection, deep: E
     sql = duck_sql(deep, {})
     assert len(sql) < 60_000
     assert len(duck.sql(f"SELECT {sql} FROM {ROW}").fetchall()) == 1
+
+
+def ratios(count: int) -> tuple[Expression, ...]:
+    """Ratios that are all NULL but the last."""
+    return (*[Call("/", (Slot("z", DOUBLE), Slot("y", DOUBLE)), DOUBLE)] * (count - 1), RATIO)
+
+
+def compared(one: Expression) -> Expression:
+    return Call("<", (one, Literal(0.25, DOUBLE)), BOOLEAN)
+
+
+# As long as the limits on texts let chains be; DuckDB takes no expression of more than a thousand levels.
+@pytest.mark.parametrize(("long", "answer"), [
+    (Call("coalesce", ratios(1000), DOUBLE), 0.5),
+    (Call("in", (Slot("y", DOUBLE), *ratios(1000)), BOOLEAN), None),
+    (Call("and", tuple(map(compared, ratios(800))), BOOLEAN), False),
+    (Call("or", tuple(map(compared, ratios(800))), BOOLEAN), None),
+    (Call("and", (Slot("p", BOOLEAN),) * 2000, BOOLEAN), True),
+], ids=["coalesce", "in", "and", "or", "plain and"])
+def test_long_chains_are_no_deep_expressions(duck: duckdb.DuckDBPyConnection, long: Expression, answer: Any) -> None:
+    began = time.monotonic()
+    sql = duck_sql(long, {})
+    assert time.monotonic() - began < 5
+    row = "(SELECT true AS p, 1.0::DOUBLE AS x, 2.0::DOUBLE AS y, NULL::DOUBLE AS z)"
+    assert duck.sql(f"SELECT {sql} FROM {row}").fetchall() == [(answer,)]
+
+
+def test_a_long_chain_stops_at_what_decides(duck: duckdb.DuckDBPyConnection) -> None:
+    fails = Call("/", (Slot("x", DOUBLE), Slot("zero", DOUBLE)), DOUBLE)
+    row = "(SELECT 1.0::DOUBLE AS x, 2.0::DOUBLE AS y, 0.0::DOUBLE AS zero, NULL::DOUBLE AS z)"
+    first = Call("coalesce", (*ratios(100), *[fails] * 100), DOUBLE)
+    assert duck.sql(f"SELECT {duck_sql(first, {})} FROM {row}").fetchall() == [(0.5,)]
+    small = Call("<", (Slot("y", DOUBLE), Slot("x", DOUBLE)), BOOLEAN)
+    false = Call("and", (*map(compared, ratios(50)), small, *[compared(fails)] * 100), BOOLEAN)
+    assert duck.sql(f"SELECT {duck_sql(false, {})} FROM {row}").fetchall() == [(False,)]
+    with pytest.raises(duckdb.Error, match="division-by-zero"):
+        duck.sql(f"SELECT {duck_sql(Call('coalesce', (*ratios(99)[:-1], fails), DOUBLE), {})} FROM {row}").fetchall()
 
 
 # DuckDB doubles its memory with every lambda in the body of another; one expression must not take the process down.

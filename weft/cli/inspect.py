@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.output import cell, console, from_micros, many, print_json, say, text_table
+from weft.cli.output import cell, console, many, print_json, say, text_table
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
+from weft.cli.values import from_micros
 from weft.errors import ConfigError, Problem
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from weft.cli.values import FarMoment, values
+
 # Where there is no terminal there is no width: nothing is cut or wrapped.
 WIDE = 10_000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def console() -> Console:
@@ -44,6 +45,8 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, datetime):
         return iso(value)
+    if isinstance(value, FarMoment):
+        return value.iso()
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     if isinstance(value, Decimal | date | timedelta | bytes):
@@ -58,14 +61,6 @@ def iso(moment: datetime) -> str:
     '2026-01-02T03:04:05Z'
     """
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def from_micros(moment: int | None) -> datetime | None:
-    """A moment of the data as a datetime; None for none, and for those beyond what datetimes reach."""
-    try:
-        return None if moment is None else EPOCH + timedelta(microseconds=moment)
-    except OverflowError:
-        return None
 
 
 def cell(value: Any) -> str:
@@ -96,7 +91,7 @@ def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None =
     right = [pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
              for kind in table.schema.types]
     # Columns may share a name, so rows are read by place.
-    columns = [shown.column(place).to_pylist() for place in range(shown.num_columns)]
+    columns = [values(column) for column in shown.columns]
     rows = [[cell(value) for value in row] for row in zip(*columns, strict=True)]
     return text_table(table.schema.names, rows, right=right, title=title)
 

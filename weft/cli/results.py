@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import pyarrow as pa
 import typer
 
-from weft.cli.output import console, from_micros, many, plain, print_json, rows_table, say
+from weft.cli.output import console, many, plain, print_json, rows_table, say
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
+from weft.cli.values import for_csv, from_micros, values
 from weft.errors import EngineError
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _encode(table: pa.Table, form: Format, file: BinaryIO | Any, *, header: bool
     elif form is Format.CSV:
         from pyarrow import csv
 
-        csv.write_csv(table, file, csv.WriteOptions(include_header=header))
+        csv.write_csv(for_csv(table, plain), file, csv.WriteOptions(include_header=header))
     else:
         import json
 
@@ -184,5 +185,5 @@ def _write_more(table: pa.Table, form: Format, *, header: bool) -> None:
 
 
 def _objects(table: pa.Table) -> list[dict[str, Any]]:
-    columns = [table.column(place).to_pylist() for place in range(table.num_columns)]
+    columns = [values(column) for column in table.columns]
     return [dict(zip(table.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]

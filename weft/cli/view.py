@@ -13,8 +13,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from weft.cli.output import cell, console, from_micros, many, print_json, say, text_table
+from weft.cli.output import cell, console, many, print_json, say, text_table
 from weft.cli.ticks import Tick, following_ticks
+from weft.cli.values import from_micros
 
 RATE_SECONDS = 10.0
 COLUMNS = ["stream", "rows", "rows/s", "late", "ticks", "watermark", "queries", "nodes", "state", "jobs/tick", "s/tick"]

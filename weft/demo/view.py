@@ -16,7 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.output import cell, console, from_micros, rows_table
+from weft.cli.output import cell, console, rows_table
+from weft.cli.values import from_micros
 from weft.demo.progress import Progress
 
 FEATURED_ROWS = 3

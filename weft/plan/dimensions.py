@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 
 from weft.sql.expressions import Expression, identity, text
-from weft.sql.types import INTEGRAL_BITS, DataType
+from weft.sql.types import INTEGRAL_BITS, MAX_PRECISION, DataType
 
 Cut = int | float | Decimal
+# Python computes with 28 digits unless it is told otherwise, even a minus sign.
+EXACT = Context(prec=2 * MAX_PRECISION + 4)
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,18 @@ def lowest(kind: DataType) -> Cut:
     if kind.is_integral:
         return -(1 << (INTEGRAL_BITS[kind.name] - 1))
     if kind.is_decimal:
-        return -Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+        return highest_decimal(kind).copy_negate()
     return float("-inf")
+
+
+def highest_decimal(kind: DataType) -> Decimal:
+    """The greatest value of a decimal type.
+
+    >>> from weft.sql.types import decimal
+    >>> highest_decimal(decimal(38, 10))
+    Decimal('9999999999999999999999999999.9999999999')
+    """
+    return EXACT.scaleb(Decimal(10**kind.precision - 1), -kind.scale)
 
 
 def by_name(dimensions: frozenset[Dimension] | set[Dimension]) -> tuple[Dimension, ...]:

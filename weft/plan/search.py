@@ -29,6 +29,8 @@ MOST_TRUTHS = 32
 # Weave Share's rate is rows for one fragment's worth of work; what a fragment costs here depends on more, so several
 # rates are tried.
 RATES = (0.1, 1.0, 10.0)
+# How far each plan of Weave Share is refined: a second or so.
+REFINING = 60_000
 # Beyond this many windows one rate must do.
 MANY_WINDOWS = 200
 
@@ -167,7 +169,8 @@ class Search:
             if len(windows) < 2 or self.tried >= self._effort:
                 continue
             for rate in self._rates(places, len(windows)):
-                plan = weave_share(sorted(windows, key=str), rate=rate, refine=len(windows) <= MANY_WINDOWS)
+                refine = len(windows) <= MANY_WINDOWS
+                plan = weave_share(sorted(windows, key=str), rate=rate, refine=refine, effort=REFINING)
                 trees = {window: _label(tree) for tree in plan.trees for window in tree}
                 trial = list(best)
                 for place in places:

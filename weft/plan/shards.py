@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from weft.plan.dimensions import Cut, Dimension
+from weft.plan.dimensions import EXACT, Cut, Dimension, highest_decimal
 from weft.sql.expressions import Call, Column, Expression, Literal, Slot, conjunction, conjuncts, transform, walk
 from weft.sql.functions import is_portable
 from weft.sql.safety import can_fail
@@ -244,7 +244,7 @@ def _next_up(value: Cut, kind: DataType) -> Cut | None:
         following = math.nextafter(float(value), math.inf)
         return None if math.isinf(float(value)) and value > 0 else following + 0.0
     if kind.is_decimal:
-        following_decimal = Decimal(value) + Decimal(1).scaleb(-kind.scale)
-        return following_decimal if abs(following_decimal).scaleb(kind.scale) < Decimal(10) ** kind.precision else None
+        above = EXACT.add(Decimal(value), EXACT.scaleb(Decimal(1), -kind.scale))
+        return above if above <= highest_decimal(kind) else None
     assert isinstance(value, int)
     return value + 1 if value < 2 ** (INTEGRAL_BITS[kind.name] - 1) - 1 else None

@@ -13,18 +13,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import gcd
 
+from weft.plan.weave.progressions import Progression, bounded_lcm, needed
 from weft.plan.windows import Window
-
-Progression = tuple[int, int]
 
 # A longer table would cost more to ship with every plan than it saves in slices.
 MAX_TABLE_EDGES = 4096
 # Extra edges only cost partial rows: up to this many times the needed ones, arithmetic beats a table.
 UNIFORM_SLACK = 2
-# Past this many divisions a row, slices that are finer than needed are the lesser evil.
+# Past this many divisions a row, slices that are finer than needed are the lesser evil...
 MAX_SCATTERED = 16
+# ...unless they are so much finer that hardly two rows would share one: then up to this many divisions are.
+FAR_FINER, MOST_SCATTERED = 1_000, 64
 
 
 @dataclass(frozen=True)
@@ -92,31 +93,38 @@ def slicing(windows: Iterable[Window]) -> Slicing | None:
     >>> slicing([ten]).kind, slicing([ten, fifteen]).period // 1_000_000
     ('uniform', 5)
     """
-    progressions = _needed({progression for window in windows for progression in window.progressions()})
+    progressions = needed({progression for window in windows for progression in window.progressions()})
     if not progressions:
         return None
     offset = progressions[0][1]
     step = gcd(*(part for length, residue in progressions for part in (length, residue - offset)))
-    period = lcm(*(length for length, _ in progressions))
-    density = sum(1 / length for length, _ in progressions)
-    edges = _edges(progressions, period, offset) if density * period <= 2 * MAX_TABLE_EDGES else None
-    fine_enough = edges is None or period // step <= UNIFORM_SLACK * len(edges)
-    if fine_enough and (edges is not None or 1 / step <= UNIFORM_SLACK * density or len(progressions) > MAX_SCATTERED):
-        return Slicing(progressions, step, offset % step)
-    if edges is not None and len(edges) <= MAX_TABLE_EDGES:
-        return Slicing(progressions, period, offset, edges)
-    return Slicing(progressions, 0)
+    uniform = Slicing(progressions, step, offset % step)
+    period = _period(progressions)
+    if period:
+        edges = _edges(progressions, period, offset)
+        if period // step <= UNIFORM_SLACK * len(edges):
+            return uniform
+        if len(edges) <= MAX_TABLE_EDGES:
+            return Slicing(progressions, period, offset, edges)
+    return uniform if _fine_enough(progressions, step) else Slicing(progressions, 0)
 
 
-def _needed(progressions: set[Progression]) -> tuple[Progression, ...]:
-    """Without those whose every edge is an edge of another."""
+def _period(progressions: tuple[Progression, ...]) -> int:
+    """The period after which all edges repeat, or zero where a table of them would be too long.
 
-    def implied(one: Progression) -> bool:
-        return any(
-            other != one and one[0] % other[0] == 0 and (one[1] - other[1]) % other[0] == 0 for other in progressions
-        )
+    The whole of a period that nobody needs is never computed: of a few hundred slides it has thousands of digits.
+    """
+    shortest = min(length for length, _ in progressions)
+    period = bounded_lcm((length for length, _ in progressions), 2 * MAX_TABLE_EDGES * shortest)
+    return period if sum(period // length for length, _ in progressions) <= 2 * MAX_TABLE_EDGES else 0
 
-    return tuple(sorted(one for one in progressions if not implied(one)))
+
+def _fine_enough(progressions: tuple[Progression, ...], step: int) -> bool:
+    """Whether even slices are the better choice where there is no table: how many times finer than needed are they?"""
+    finer = 1 / (step * sum(1 / length for length, _ in progressions))
+    if finer <= UNIFORM_SLACK or len(progressions) > MOST_SCATTERED:
+        return True
+    return len(progressions) > MAX_SCATTERED and finer <= FAR_FINER
 
 
 def _edges(progressions: tuple[Progression, ...], period: int, offset: int) -> tuple[int, ...]:

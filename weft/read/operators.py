@@ -15,6 +15,9 @@ from weft.sql.types import DOUBLE, MAX_PRECISION, as_decimal
 # Text of a double is exact for DECIMAL(38, scale) up to here: 17 digits before the point and 15 after it.
 _MAX_TEXT_SCALE = 15
 
+# A longer chain is made of chains: DuckDB takes a thousand levels, and a link of a chain may be three.
+_LONG_CHAIN = 32
+
 _Side = TypeVar("_Side")
 _ZERO_ERROR = f"error('{DIVISION_BY_ZERO}')"
 
@@ -106,6 +109,9 @@ def _filled(form: str, part: str) -> Callable[[str], str]:
 
 def _chain(renderer: Renderer, operator: str, parts: Sequence[tuple[str, bool]]) -> str:
     """AND and OR: a part is evaluated only where those before it have not decided."""
+    if len(parts) > _LONG_CHAIN:
+        links = [(_chain(renderer, operator, link), any(raises for _, raises in link)) for link in _links(parts)]
+        return _chain(renderer, operator, links)
     decides, answer = ("NOT ", "false") if operator == "AND" else ("", "true")
     so_far = parts[0][0]
     for part, raises in parts[1:]:
@@ -133,11 +139,21 @@ def _coalesce(renderer: Renderer, call: Call) -> str:
     if not any(can_raise(one) for one, _ in parts[1:]):
         return f"coalesce({', '.join(sql for _, sql in parts)})"
 
-    so_far = parts[0][1]
-    for _, part in parts[1:]:
+    return _first_present(renderer, [sql for _, sql in parts])
+
+
+def _first_present(renderer: Renderer, parts: Sequence[str]) -> str:
+    if len(parts) > _LONG_CHAIN:
+        return _first_present(renderer, [_first_present(renderer, link) for link in _links(parts)])
+    so_far = parts[0]
+    for part in parts[1:]:
         form = "CASE WHEN {0} IS NOT NULL THEN {0} ELSE {1} END"
         so_far = renderer.bound(so_far, _filled(form, part))
     return so_far
+
+
+def _links(parts: Sequence[_Side]) -> list[Sequence[_Side]]:
+    return [parts[at : at + _LONG_CHAIN] for at in range(0, len(parts), _LONG_CHAIN)]
 
 
 def _nullif(renderer: Renderer, call: Call) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from weft.errors import SqlError
@@ -17,6 +18,7 @@ _SHORT = 60
 # DuckDB takes twice the time and memory for every lambda that stands in the body of another (not in its argument): at
 # twenty levels it is gigabytes. So bodies are kept shallow, and what cannot be is refused.
 _MAX_NESTED_BODIES = 8
+_LAMBDA = re.compile(r"lambda weft_([0-9]+):")
 
 
 def _quoted(name: str) -> str:
@@ -29,7 +31,8 @@ class Renderer:
     def __init__(self, slots: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
         self._slots, self._rules = slots, rules
         self._bound = 0
-        self._depths: dict[str, int] = {}
+        self._depths: dict[int, int] = {}
+        self._made = ("", 0)
 
     def sql(self, expression: Expression) -> str:
         match expression:
@@ -60,7 +63,7 @@ class Renderer:
         if not long:
             return body([*values])
         self._bound += 1
-        name = f"weft_{self._bound}"
+        number, name = self._bound, f"weft_{self._bound}"
         if len(long) == 1:
             packed, names = long[0], iter([name])
         else:
@@ -68,14 +71,19 @@ class Renderer:
             names = iter([f"{name}.v{place}" for place in range(len(long))])
         inside = body([next(names) if len(value) > _SHORT else value for value in values])
         made = f"list_transform([{packed}], lambda {name}: {inside})[1]"
-        self._depths[made] = max(self._depth(packed), 1 + self._depth(inside))
-        if self._depths[made] > _MAX_NESTED_BODIES:
+        depth = self._depths[number] = max(self._depth(packed), 1 + self._depth(inside))
+        self._made = (made, depth)
+        if depth > _MAX_NESTED_BODIES:
             raise SqlError("too-deep", "an expression over aggregates is nested too deeply",
                            hint="Take parts apart: select them as columns of their own, or leave out parentheses.")
         return made
 
     def _depth(self, sql: str) -> int:
-        return max((depth for made, depth in self._depths.items() if made in sql), default=0)
+        """How deep lambdas stand in the bodies of others."""
+        # A chain of a thousand parts binds what it just made each time: its long text is not searched again.
+        if sql == self._made[0]:
+            return self._made[1]
+        return max((self._depths.get(int(number), 0) for number in _LAMBDA.findall(sql)), default=0)
 
     def strict(self, parts: Sequence[tuple[Expression, str]], build: Callable[[list[str]], str], *,
                swapped: bool = False) -> str:

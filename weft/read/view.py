@@ -6,7 +6,7 @@ for; both come in from weft/read/source.py as the source of every part, a SELECT
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.aggregates.catalog import Holistic, Plain
@@ -17,7 +17,7 @@ from weft.read.merge import merge_sql, quoted
 from weft.read.render import duck_sql
 from weft.read.source import END
 from weft.read.types import duck_type
-from weft.sql.expressions import Slot, walk
+from weft.sql.expressions import Slot, WindowPart, walk
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,9 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     if changes:
         lead = ["tick"]
     having = f" WHERE {duck_sql(needs.having, slots)}" if needs.having is not None else ""
-    order = [
-        f"{duck_sql(key.expression, slots)} {'ASC' if key.ascending else 'DESC'} "
-        f"NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-        for key in needs.order
-    ]
+    order, made = _order(needs, slots)
+    if made:
+        source, having = f"(SELECT *, {', '.join(made)} FROM {source}{having})", ""
     # Ties must not depend on what else is registered: they go by the keys.
     ties = [f"{quoted(key)} ASC NULLS FIRST" for key in keys if key != END]
     within = ["window_end", *order, *ties] if needs.window is not None else [*order, *ties]
@@ -165,3 +163,18 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
         limit = f" QUALIFY row_number() OVER ({partition}{by}) <= {needs.limit}"
     ordered = f" ORDER BY {', '.join(within)}" if within else ""
     return f"SELECT {', '.join([*lead, *columns])} FROM {source}{having}{limit}{ordered}"
+
+
+def _order(needs: Needs, slots: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The terms of ORDER BY, and the columns that must be made for them.
+
+    DuckDB orders by no constant, and in a window by nothing that may fail, as a ratio may; columns are neither.
+    """
+    terms, made = [], []
+    for place, key in enumerate(needs.order):
+        by = duck_sql(key.expression, slots)
+        if not isinstance(key.expression, Slot | WindowPart):
+            made.append(f"{by} AS weft_order{place}")
+            by = f"weft_order{place}"
+        terms.append(f"{by} {'ASC' if key.ascending else 'DESC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}")
+    return terms, made

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.plan.slices import Progression
 from weft.plan.weave.density import _of_needed, bounds, coprime_base, density
-from weft.plan.weave.progressions import bitmap, common, needed, scaled
+from weft.plan.weave.progressions import Progression, bitmap, common, needed, scaled
 
 PROGRESSIONS = st.lists(
     st.integers(1, 18).flatmap(lambda step: st.tuples(st.just(step), st.integers(0, step - 1))), min_size=1, max_size=5

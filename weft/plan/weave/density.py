@@ -22,8 +22,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd
 
-from weft.plan.slices import Progression
-from weft.plan.weave.progressions import bitmap, bounded_lcm, by_step, common, needed, scaled, total
+from weft.plan.weave.progressions import Progression, bitmap, bounded_lcm, by_step, common, needed, scaled, total
 
 # A bitmap of 64 KiB. The composite slide of all slides from 2 to 15 is 360,360.
 LONGEST_PERIOD = 1 << 19

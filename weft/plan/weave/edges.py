@@ -12,9 +12,8 @@ from datetime import timedelta
 from fractions import Fraction
 from math import lcm
 
-from weft.plan.slices import Progression
 from weft.plan.weave.density import Density, density
-from weft.plan.weave.progressions import total
+from weft.plan.weave.progressions import Progression, total
 from weft.plan.windows import MICROSECOND, Window, micros
 
 Weavable = Window | Iterable[Window]

@@ -21,11 +21,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
 
-from weft.plan.slices import Progression
 from weft.plan.weave.density import LONGEST_PERIOD, density
 from weft.plan.weave.edges import SECOND
 from weft.plan.weave.plans import Rate, as_fraction
-from weft.plan.weave.progressions import bitmap, bounded_lcm, repeat
+from weft.plan.weave.progressions import Progression, bitmap, bounded_lcm, repeat
 from weft.plan.windows import Window, micros
 
 POINT = 64

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd
 
-from weft.plan.slices import Progression
+# Step and residue.
+Progression = tuple[int, int]
 
 
 def needed(progressions: Iterable[Progression]) -> tuple[Progression, ...]:

@@ -9,7 +9,8 @@ Greedy merging never takes a step back. Here every change that makes the plan ch
     two     a move that does not help by itself, and another move or a split that makes up for it
 
 The second start is one tree of everything, which is taken apart instead of put together; the cheaper end wins. Cost:
-`effort` strands in trees that are priced, so a plan for thousands of windows is improved as far as that goes.
+`effort` changes looked at and strands in trees that are priced, so a plan for thousands of windows is improved as far
+as that goes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Change = tuple[tuple[Strands, ...], tuple[Strands, ...]]
 
 
 class Refiner:
-    """Remembers the price of every tree it has looked at; `effort` is how many strands it may look at in others."""
+    """Remembers the price of every tree it has looked at; `effort` is how many changes and strands it may look at."""
 
     def __init__(self, pricing: Pricing, effort: int = EFFORT) -> None:
         self._pricing = pricing
@@ -57,6 +58,8 @@ class Refiner:
         """Apply the change that saves most, if any saves."""
         best, chosen = 0, None
         for change in changes:
+            # A look at trees whose price is known costs time too: there are millions of pairs of moves.
+            self.effort -= 1
             saved = self._saved(change)
             if saved > best:
                 best, chosen = saved, change
