@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from weft.aggregates.statistics import Statistic, statistic
 from weft.errors import SqlError
-from weft.sql.expressions import Aggregate, Call, Case, Cast, Column, Expression, Literal, Slot, transform
+from weft.sql.expressions import Aggregate, Call, Case, Cast, Column, Expression, Literal, Slot, transform, walk
+from weft.sql.size import check_written, size
 from weft.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -241,6 +242,12 @@ class UserRule:
     statistics: tuple[tuple[str, Aggregate], ...]
     result: Expression
 
+    def written(self, arguments: tuple[Expression, ...]) -> int:
+        """How many parts its statistics have over these arguments, each of which stands wherever its parameter does."""
+        given = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
+        nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
+        return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+
     def decompose(
         self, arguments: tuple[Expression, ...], where: Expression | None, catalog: AggregateCatalog
     ) -> Plain:
@@ -352,6 +359,7 @@ class AggregateCatalog:
                     hint=f"Use CAST(... AS {kind}).",
                 )
             cast.append(argument if argument.type == kind else Cast(argument, kind))
+        check_written(rule.written(tuple(cast)))
         return Aggregate(rule.name, tuple(cast), rule.result.type)
 
     @staticmethod

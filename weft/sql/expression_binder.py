@@ -22,6 +22,7 @@ from weft.sql.literals import FALSE, NULL, TRUE, number
 from weft.sql.query import AggregateTypes
 from weft.sql.rewrites import case
 from weft.sql.scope import Scope
+from weft.sql.size import check_written, size
 from weft.sql.types import BOOLEAN, STRING, DataType
 
 BINARY: dict[type[exp.Expr], str] = {
@@ -79,7 +80,9 @@ class ExpressionBinder:
     def bind(self, node: exp.Expr) -> Expression:
         """The typed tree of a parsed expression; errors get the place of the innermost part that has one."""
         try:
-            return self._bind(node)
+            found = self._bind(node)
+            check_written(size(found))
+            return found
         except SqlError as error:
             error.position = error.position or position_of(self.sql, node)
             raise
@@ -168,10 +171,12 @@ class ExpressionBinder:
 
     def _case(self, node: exp.Expr) -> Expression:
         branches = []
+        # Bound once, whatever the number of branches: CASE CASE CASE a WHEN ... would double at every level.
+        operand = None if node.this is None else self.bind(node.this)
         for branch in node.args["ifs"]:
             test = self.bind(branch.this)
-            if node.this is not None:
-                test = FUNCTIONS["="].build((self.bind(node.this), test))
+            if operand is not None:
+                test = FUNCTIONS["="].build((operand, test))
             branches.append((test, self.bind(branch.args["true"])))
         default = node.args.get("default")
         return case(branches, None if default is None else self.bind(default))
