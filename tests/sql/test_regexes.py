@@ -45,6 +45,14 @@ a{2,5}b?
 (?<=a)b
 x(?!y)
 ^a*+b
+(?:\w\d)*c
+(?:[a-z]:)+
+(?:a++b){1,50}c
+.{3,200}x
+.{2}.*x
+\w{2,}
+\W+\w+\W+
+(?i)[^é]+É
 """.strip().split("\n")
 
 SLOW = r"""
@@ -76,13 +84,41 @@ a*a*a*a*a*b
 (?:(?:(?:a{0,9}){0,9}){0,9}){0,9}b
 """.strip().split("\n") + ["x?" * 60 + "x" * 60]
 
+# Java's classes are those of ASCII: é is no \w to it, so that \W+ takes it and nothing parts the repetitions.
+SLOW_IN_JAVA = ["\\W+é" * 8 + "x", "\\D+٣" * 8, "\\S+\u00a0" * 8, "(?i)" + "[^é]+É" * 8, "(?i)" + "[^É]+é" * 8]
+
+# Each of these overflows the stack of Java 17 on a few thousand characters, which ends the process.
+DEEP = r"""
+(?:a++b)*c
+(?:a?+b)*c
+(?:a{1,3}+b)*c
+(?:a*+b){2,}c
+(?:a++b)+c
+(a++b)*c
+(?:(?:a++b))*c
+(?:(?:ab){1,2}+c)*d
+(?:a++b){1,900}c
+(?:.b)*c
+(.)*c
+(?:[^x]b)*c
+(?:\Wb)*c
+(?:[a-🧵]b)*c
+.{2,}c
+[^c]{2,}c
+.{0,9999}c
+(?:|a)*c
+(?:a|b)*c
+(?:a?b)*c
+""".strip().split("\n") + ["(" * 19 + "a?b" + ")" * 19 + "{1,600}c", "(?:" + "()" * 200 + "a?){1,900}c",
+                           "(?:" + "\\B" * 200 + "b?){1,900}c", "(?:a++b){300}" * 40]
+
 
 @pytest.mark.parametrize("pattern", USUAL)
 def test_a_usual_pattern_is_allowed(pattern: str) -> None:
     assert check_regex(pattern) == re.compile(pattern).groups
 
 
-@pytest.mark.parametrize("pattern", SLOW)
+@pytest.mark.parametrize("pattern", SLOW + SLOW_IN_JAVA + DEEP)
 def test_a_famous_slow_pattern_is_refused_at_once(pattern: str) -> None:
     start = time.process_time()
     with pytest.raises(SqlError) as refused:
