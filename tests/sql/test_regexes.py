@@ -15,7 +15,7 @@ import time
 import pytest
 
 from weft.errors import SqlError
-from weft.sql.patterns import check_like, like_regex
+from weft.sql.patterns import check_like, check_replacement, like_regex
 from weft.sql.regexes import check_regex
 
 USUAL = r"""
@@ -215,3 +215,18 @@ def test_like_with_many_wildcards_is_quick() -> None:
     assert not compiled.search("a" * 14 + "b" * 20_000)
     assert not compiled.search("ab" * 7 + "b" * 20_000)
     assert time.process_time() - start < 1
+
+
+def test_a_long_replacement_is_read_in_one_pass() -> None:
+    start = time.process_time()
+    check_replacement("x" * 60_000 + "$1", 1)
+    for wrong in ("x" * 60_000 + "$2", "x" * 60_000 + "$", "x" * 60_000 + "\\", "$1" * 30_000 + "$2"):
+        with pytest.raises(SqlError):
+            check_replacement(wrong, 1)
+    assert time.process_time() - start < 2
+
+
+def test_an_escaped_dollar_names_no_group() -> None:
+    check_replacement("\\$3", 1)
+    with pytest.raises(SqlError):
+        check_replacement("\\\\$3", 1)
