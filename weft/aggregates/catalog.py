@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from weft.aggregates.statistics import Statistic, statistic
 from weft.errors import SqlError
@@ -374,10 +375,10 @@ def _fraction(share: Expression) -> Expression:
     while isinstance(share, Cast):
         share = share.operand
     value = share.value if isinstance(share, Literal) else None
-    if value is None or isinstance(value, bool | str) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not 0 <= value <= 1:
         raise SqlError(
             "wrong-arguments",
             "percentile needs a constant between 0 and 1",
             hint="For example percentile(length, 0.95).",
         )
-    return Literal(float(value), DOUBLE)  # type: ignore[arg-type]
+    return Literal(float(value), DOUBLE)

@@ -20,7 +20,7 @@ from weft.sql.expressions import Expression, WindowPart, text
 from weft.sql.finals import HINT, carried_parts
 from weft.sql.groups import Groups
 from weft.sql.guard import position_at, position_of, too_deep
-from weft.sql.literals import TRUE
+from weft.sql.literals import TRUE, is_whole
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
 from weft.sql.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
@@ -181,7 +181,7 @@ class _QueryBinder:
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         """An ordinal or an alias in GROUP BY stands for its item in SELECT; a real column comes before an alias."""
-        if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+        if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
             return self._item(node)
         if isinstance(node, exp.Column) and not node.table and self.scope.column(node.name) is None:
             for item in self.select.expressions:
@@ -262,7 +262,7 @@ class _QueryBinder:
             node, descending = key.this, bool(key.args.get("desc"))
             if key.args.get("with_fill") or isinstance(node, exp.Column) and node.name.lower() == "all":
                 raise unsupported(self.sql, "ORDER BY ALL", self.sql.lower().find("order"))
-            if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+            if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
                 self._item(node)
                 found = self._counted(bound[int(node.name[:9]) - 1], node)
             else:
@@ -275,7 +275,7 @@ class _QueryBinder:
         if clause is None:
             return None
         value = clause.expression if isinstance(clause, exp.Limit) else None
-        if not isinstance(value, exp.Literal) or value.is_string or not value.name.isdigit() or \
+        if not isinstance(value, exp.Literal) or value.is_string or not is_whole(value.name) or \
                 len(value.name) > 10 or int(value.name) > MAX_LIMIT:
             raise SqlError("wrong-type", "LIMIT takes a whole number that is not negative",
                            position=position_of(self.sql, clause) or position_at(self.sql, len(self.sql)))

@@ -18,7 +18,7 @@ from weft.sql.ddl import type_named
 from weft.sql.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
 from weft.sql.functions import FUNCTIONS, function_named
 from weft.sql.guard import position_of
-from weft.sql.literals import FALSE, NULL, TRUE, number
+from weft.sql.literals import FALSE, NULL, TRUE, is_whole, number
 from weft.sql.query import AggregateTypes
 from weft.sql.rewrites import case
 from weft.sql.scope import Scope
@@ -192,9 +192,11 @@ class ExpressionBinder:
     def _type(self, node: exp.Expr) -> DataType:
         if not isinstance(node, exp.DataType) or not isinstance(node.this, exp.DType):
             raise SqlError("unsupported-type", f"the type {node.name[:40]!r} is not supported")
-        digits = [int(part.name) if part.name.isdigit() else 0 for part in node.expressions]
+        # No type has -1 digits: what is no number, or a number with a word behind it, is refused by the type.
+        digits = [int(part.name[:9]) if is_whole(part.name) and not part.args.get("expression") else -1
+                  for part in node.expressions]
         name = node.this.value
-        return type_named(CAST_TYPES.get(name, name), *digits[:2])
+        return type_named(CAST_TYPES.get(name, name), *(digits if len(digits) <= 2 else [-1]))
 
     def _extract(self, node: exp.Expr) -> Expression:
         unit = node.this.name.upper()

@@ -35,7 +35,7 @@ MAX_WAYS = 3 * ENDLESS + 4
 
 # Escapes, classes, flags, groups, alternatives, repetitions, and everything else a character at a time.
 ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[ims]+\)|\(\?(?::|=|!|<=|<!)|\(|\)|\|"
-                  r"|[*+?][+?]?|\{\d{1,4}(?:,\d{0,4})?\}[+?]?|.", re.DOTALL)
+                  r"|[*+?][+?]?|\{[0-9]{1,4}(?:,[0-9]{0,4})?\}[+?]?|.", re.DOTALL)
 SAFE_ESCAPE = re.compile(r"\\[dDwWsSbBntrfA.^$*+?()\[\]{}|\\/\-_ ,:;=<>!@#%&~\"'`]")
 NOWHERE = frozenset({"^", "$", "\\b", "\\B", "\\A"})
 COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
