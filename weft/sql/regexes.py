@@ -207,11 +207,8 @@ class _Reading:
         uneven = bool(takes & self._astral and takes & ~self._astral)
         ways = 0.0 if len(count) > 1 and count.endswith("+") else _bits(least, most)
         nested = 1
-        if uneven and count.startswith("{") and count.endswith("}"):
-            # Java runs .* in a loop, but calls itself in .{2,} wherever a character has another length than the last.
-            if most is None:
-                raise bad_pattern(f"{count} repeats without end what can have several lengths, which can exhaust the "
-                                  "stack", "Write .{2}.* for .{2,}, or use a class of ASCII alone, as in [ -~].")
+        if uneven and most is not None and count.startswith("{") and count.endswith("}"):
+            # Java runs .* and .{2,} in a loop, but calls itself in .{2,9} where a character is longer than the last.
             nested = 1 + (most - least) // 4  # a turn of a group takes four times the stack of a turn here
         return Part(takes, ways, least > 0, fixed=least == most and not uneven, size=nested)
 
