@@ -13,7 +13,7 @@ import pytest
 from tests.docs.markdown import DOCS, generated, regenerate
 from weft.aggregates.catalog import ALIASES, BUILT_IN, BY_EVENT_TIME, AggregateCatalog, Holistic, Rule
 from weft.errors import SqlError
-from weft.sql import ddl, guard, patterns, regexes, rewrites, window_call
+from weft.sql import ddl, guard, patterns, regexes, rewrites, size, window_call
 from weft.sql.expressions import Column, Literal
 from weft.sql.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
 from weft.sql.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
@@ -114,6 +114,7 @@ def limits_text() -> str:
         ("bytes of a text", guard.MAX_BYTES),
         ("words and signs of a text", guard.MAX_TOKENS),
         ("parts of a parsed text", guard.MAX_NODES),
+        ("parts of a query once it is written out", size.MAX_WRITTEN),
         ("nested parentheses, `CASE` and `NOT`", guard.MAX_DEPTH),
         ("height of an expression", guard.MAX_HEIGHT),
         ("values in an `IN` list", guard.MAX_IN_LIST),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -91,3 +92,19 @@ def test_what_is_no_fixed_span_is_refused(text: str) -> None:
 def test_what_is_printed_is_read_again(micros: int) -> None:
     span = timedelta(microseconds=micros)
     assert parse_duration(duration_text(span)) == span
+
+
+@pytest.mark.parametrize("schema", ["a int" + " " * 60_000 + "x", "a" + " " * 60_000 + "1", "a int not" + " " * 60_000 + "x",
+                                    "a int comment" + " " * 60_000 + "x", "a decimal(" + " " * 60_000 + "x",
+                                    "a int comment '" + "x" * 60_000, "`" + "x" * 60_000, "a" * 60_000])
+def test_a_long_schema_is_refused_in_one_pass(schema: str) -> None:
+    """With two repetitions that share the spaces it takes minutes, with three hours."""
+    start = time.process_time()
+    with pytest.raises(SqlError):
+        parse_schema(schema)
+    assert time.process_time() - start < 2
+
+
+def test_spaces_and_colons_may_stand_where_they_did() -> None:
+    spaced = "  a :  int   not  null   comment 'it\\'s'  ,`b c`: decimal ( 10 , 2 ) ,c\tstring"
+    assert [f"{name} {kind}" for name, kind in parse_schema(spaced)] == ["a int", "b c decimal(10,2)", "c string"]

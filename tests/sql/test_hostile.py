@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.sql.fakes import STREAMS, FakeAggregates
+from weft.aggregates.catalog import AggregateCatalog
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression, compile_query
 from weft.sql.guard import MAX_BYTES, MAX_DEPTH, MAX_IN_LIST, MAX_TOKENS
@@ -194,10 +195,25 @@ def test_a_recursion_error_is_a_refusal() -> None:
     (where("saddr RLIKE '" + "(" * 400 + ")" * 400 + "'"), "bad-pattern"),
     (where("saddr LIKE '" + "%a" * 400 + "'"), "bad-pattern"),
     (where("sequence(1, 1000000000) = saddr"), "unknown-function"),
+    *((where(f"CAST(length AS DECIMAL({digits})) = 1"), "unsupported-type") for digits in (
+        "²", "5,²", "5, 2²", "5,2,1", "9" * 5000)),
+    (where("length::decimal(²) = 1"), "unsupported-type"),
+    (where("saddr RLIKE 'a{٣}'"), "bad-pattern"),
+    (where("regexp_replace(saddr, '(a)', '$٣') = 'x'"), "bad-pattern"),
+    ("SELECT count(*) FROM packets GROUP BY ²", "unknown-column"),
+    ("SELECT count(*) FROM packets LIMIT ²", "wrong-type"),
     ("SELECT count(*) FROM packets CROSS JOIN packets CROSS JOIN packets", "unsupported-clause"),
 ])
 def test_a_single_hostile_text(sql: str, code: str) -> None:
     assert refusal(sql).code == code
+
+
+@pytest.mark.parametrize("share", ["DATE '2026-01-01'", "TIMESTAMP '2026-01-01 00:00:00'", "TRUE", "'a'", "NULL", "1.5",
+                                   "-1", "CAST('NaN' AS DOUBLE)", "length"])
+def test_a_share_that_is_no_number_from_0_to_1_is_refused(share: str) -> None:
+    with pytest.raises(SqlError) as found:
+        compile_query(f"SELECT percentile(length, {share}) FROM packets", STREAMS, AggregateCatalog())
+    assert found.value.code == "wrong-arguments"
 
 
 PAYLOADS = """

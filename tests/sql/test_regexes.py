@@ -15,7 +15,7 @@ import time
 import pytest
 
 from weft.errors import SqlError
-from weft.sql.patterns import check_like, like_regex
+from weft.sql.patterns import check_like, check_replacement, like_regex
 from weft.sql.regexes import check_regex
 
 USUAL = r"""
@@ -45,6 +45,15 @@ a{2,5}b?
 (?<=a)b
 x(?!y)
 ^a*+b
+(?:\w\d)*c
+(?:[a-z]:)+
+(?:a++b){1,50}c
+.{3,200}x
+.{2,}x
+[^c]{2,}c
+\w{2,}
+\W+\w+\W+
+(?i)[^é]+É
 """.strip().split("\n")
 
 SLOW = r"""
@@ -76,13 +85,39 @@ a*a*a*a*a*b
 (?:(?:(?:a{0,9}){0,9}){0,9}){0,9}b
 """.strip().split("\n") + ["x?" * 60 + "x" * 60]
 
+# Java's classes are those of ASCII: é is no \w to it, so that \W+ takes it and nothing parts the repetitions.
+SLOW_IN_JAVA = ["\\W+é" * 8 + "x", "\\D+٣" * 8, "\\S+\u00a0" * 8, "(?i)" + "[^é]+É" * 8, "(?i)" + "[^É]+é" * 8]
+
+# These overflow the stack of Java 17 on some thousand characters, which ends the process, or take most of it.
+DEEP = r"""
+(?:a++b)*c
+(?:a?+b)*c
+(?:a{1,3}+b)*c
+(?:a*+b){2,}c
+(?:a++b)+c
+(a++b)*c
+(?:(?:a++b))*c
+(?:(?:ab){1,2}+c)*d
+(?:a++b){1,900}c
+(?:.b)*c
+(.)*c
+(?:[^x]b)*c
+(?:\Wb)*c
+(?:[a-🧵]b)*c
+.{0,9999}c
+(?:|a)*c
+(?:a|b)*c
+(?:a?b)*c
+""".strip().split("\n") + ["(" * 19 + "a?b" + ")" * 19 + "{1,600}c", "(?:" + "()" * 200 + "a?){1,900}c",
+                           "(?:" + "\\B" * 200 + "b?){1,900}c", "(?:a++b){300}" * 40]
+
 
 @pytest.mark.parametrize("pattern", USUAL)
 def test_a_usual_pattern_is_allowed(pattern: str) -> None:
     assert check_regex(pattern) == re.compile(pattern).groups
 
 
-@pytest.mark.parametrize("pattern", SLOW)
+@pytest.mark.parametrize("pattern", SLOW + SLOW_IN_JAVA + DEEP)
 def test_a_famous_slow_pattern_is_refused_at_once(pattern: str) -> None:
     start = time.process_time()
     with pytest.raises(SqlError) as refused:
@@ -179,3 +214,18 @@ def test_like_with_many_wildcards_is_quick() -> None:
     assert not compiled.search("a" * 14 + "b" * 20_000)
     assert not compiled.search("ab" * 7 + "b" * 20_000)
     assert time.process_time() - start < 1
+
+
+def test_a_long_replacement_is_read_in_one_pass() -> None:
+    start = time.process_time()
+    check_replacement("x" * 60_000 + "$1", 1)
+    for wrong in ("x" * 60_000 + "$2", "x" * 60_000 + "$", "x" * 60_000 + "\\", "$1" * 30_000 + "$2"):
+        with pytest.raises(SqlError):
+            check_replacement(wrong, 1)
+    assert time.process_time() - start < 2
+
+
+def test_an_escaped_dollar_names_no_group() -> None:
+    check_replacement("\\$3", 1)
+    with pytest.raises(SqlError):
+        check_replacement("\\\\$3", 1)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from weft.aggregates.statistics import Statistic, statistic
 from weft.errors import SqlError
-from weft.sql.expressions import Aggregate, Call, Case, Cast, Column, Expression, Literal, Slot, transform
+from weft.sql.expressions import Aggregate, Call, Case, Cast, Column, Expression, Literal, Slot, transform, walk
+from weft.sql.size import check_written, size
 from weft.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -241,6 +243,12 @@ class UserRule:
     statistics: tuple[tuple[str, Aggregate], ...]
     result: Expression
 
+    def written(self, arguments: tuple[Expression, ...]) -> int:
+        """How many parts its statistics have over these arguments, each of which stands wherever its parameter does."""
+        given = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
+        nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
+        return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+
     def decompose(
         self, arguments: tuple[Expression, ...], where: Expression | None, catalog: AggregateCatalog
     ) -> Plain:
@@ -352,6 +360,7 @@ class AggregateCatalog:
                     hint=f"Use CAST(... AS {kind}).",
                 )
             cast.append(argument if argument.type == kind else Cast(argument, kind))
+        check_written(rule.written(tuple(cast)))
         return Aggregate(rule.name, tuple(cast), rule.result.type)
 
     @staticmethod
@@ -366,10 +375,10 @@ def _fraction(share: Expression) -> Expression:
     while isinstance(share, Cast):
         share = share.operand
     value = share.value if isinstance(share, Literal) else None
-    if value is None or isinstance(value, bool | str) or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not 0 <= value <= 1:
         raise SqlError(
             "wrong-arguments",
             "percentile needs a constant between 0 and 1",
             hint="For example percentile(length, 0.95).",
         )
-    return Literal(float(value), DOUBLE)  # type: ignore[arg-type]
+    return Literal(float(value), DOUBLE)

@@ -20,11 +20,12 @@ from weft.sql.expressions import Expression, WindowPart, text
 from weft.sql.finals import HINT, carried_parts
 from weft.sql.groups import Groups
 from weft.sql.guard import position_at, position_of, too_deep
-from weft.sql.literals import TRUE
+from weft.sql.literals import TRUE, is_whole
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
 from weft.sql.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
 from weft.sql.scope import Scope, near
+from weft.sql.size import check_written, size
 from weft.sql.types import BOOLEAN, VOID, DataType
 from weft.sql.window_call import window_of
 from weft.sql.words import unsupported
@@ -66,12 +67,13 @@ class _QueryBinder:
         self.aggregates = aggregates.over(self.stream.event_time)
         self.scope = Scope(self.stream.columns, qualifiers)
         self.window: Window | None = None
+        self.parts = 0
 
     def query(self) -> Query:
         groups = self._groups()
         where = self._condition("where", "WHERE", self.scope)
         self.scope = replace(self.scope, windowed=self.window is not None)
-        bound = [self._typed(self._binder(self.scope).bind(item.unalias()), item) for item in self.select.expressions]
+        bound = [self._typed(self._bind(self.scope, item.unalias()), item) for item in self.select.expressions]
         names = self._names(bound)
         having_scope = replace(self.scope, aliases=self._aliases(bound))
         having = self._condition("having", "", having_scope)
@@ -110,6 +112,19 @@ class _QueryBinder:
 
     def _binder(self, scope: Scope, place: str = "") -> ExpressionBinder:
         return ExpressionBinder(self.sql, scope, self.aggregates, None if place else self._same_window, place)
+
+    def _bind(self, scope: Scope, node: exp.Expr, place: str = "") -> Expression:
+        return self._counted(self._binder(scope, place).bind(node), node)
+
+    def _counted(self, expression: Expression, node: exp.Expr) -> Expression:
+        """One expression more of the query; refused before anything walks it where all are too large together."""
+        self.parts += size(expression)
+        try:
+            check_written(self.parts)
+        except SqlError as error:
+            error.position = position_of(self.sql, node)
+            raise
+        return expression
 
     # FROM
 
@@ -155,18 +170,18 @@ class _QueryBinder:
             if value and part != "expressions":
                 raise unsupported(self.sql, GROUP_PARTS.get(part, part.upper()), self.sql.lower().find("group"))
         found: list[Expression] = []
-        for written in group.expressions:
-            node = self._named(written)
+        # GROUP BY 1, 1, 1 names one item of SELECT: it is bound once.
+        for node in {id(node): node for node in map(self._named, group.expressions)}.values():
             if isinstance(node, exp.Anonymous) and node.name.lower() == "window":
                 self._set_window(node)
                 continue
             self._refuse_grouping(node)
-            found.append(canonical(self._typed(self._binder(self.scope, "GROUP BY").bind(node), node)))
+            found.append(canonical(self._typed(self._bind(self.scope, node, "GROUP BY"), node)))
         return Groups(tuple(sorted(set(found), key=text)))
 
     def _named(self, node: exp.Expr) -> exp.Expr:
         """An ordinal or an alias in GROUP BY stands for its item in SELECT; a real column comes before an alias."""
-        if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+        if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
             return self._item(node)
         if isinstance(node, exp.Column) and not node.table and self.scope.column(node.name) is None:
             for item in self.select.expressions:
@@ -233,7 +248,7 @@ class _QueryBinder:
         clause = self.select.args.get(part)
         if clause is None:
             return None
-        bound = self._binder(scope, place).bind(clause.this)
+        bound = self._bind(scope, clause.this, place)
         try:
             return implicit(bound, BOOLEAN)
         except SqlError as error:
@@ -247,11 +262,11 @@ class _QueryBinder:
             node, descending = key.this, bool(key.args.get("desc"))
             if key.args.get("with_fill") or isinstance(node, exp.Column) and node.name.lower() == "all":
                 raise unsupported(self.sql, "ORDER BY ALL", self.sql.lower().find("order"))
-            if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+            if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
                 self._item(node)
-                found = bound[int(node.name[:9]) - 1]
+                found = self._counted(bound[int(node.name[:9]) - 1], node)
             else:
-                found = self._binder(scope).bind(node)
+                found = self._bind(scope, node)
             keys.append((found, node, not descending, bool(key.args.get("nulls_first"))))
         return keys
 
@@ -260,7 +275,7 @@ class _QueryBinder:
         if clause is None:
             return None
         value = clause.expression if isinstance(clause, exp.Limit) else None
-        if not isinstance(value, exp.Literal) or value.is_string or not value.name.isdigit() or \
+        if not isinstance(value, exp.Literal) or value.is_string or not is_whole(value.name) or \
                 len(value.name) > 10 or int(value.name) > MAX_LIMIT:
             raise SqlError("wrong-type", "LIMIT takes a whole number that is not negative",
                            position=position_of(self.sql, clause) or position_at(self.sql, len(self.sql)))

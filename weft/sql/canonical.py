@@ -19,15 +19,24 @@ from weft.errors import SqlError
 from weft.sql.expressions import Aggregate, Call, Case, Cast, Expression, Literal, children, text, with_children
 from weft.sql.literals import FALSE, TRUE, convert, fits
 from weft.sql.safety import can_fail
+from weft.sql.size import check_written, size
 from weft.sql.types import BOOLEAN, INTEGRAL_DIGITS
 
 UNKNOWN = Literal(None, BOOLEAN)
 
 
-def canonical(expression: Expression) -> Expression:
-    """The one tree for everything that is spelled like this or equivalently."""
-    parts = tuple(canonical(part) for part in children(expression))
-    return _rewrite(with_children(expression, parts))
+def canonical(expression: Expression, done: dict[int, Expression] | None = None) -> Expression:
+    """The one tree for everything that is spelled like this or equivalently.
+
+    A node that stands in several places is rewritten once; `done` holds the answers, by the identity of the nodes, for
+    a caller who asks about many parts of one tree.
+    """
+    done = {} if done is None else done
+    found = done.get(id(expression))
+    if found is None:
+        parts = tuple(canonical(part, done) for part in children(expression))
+        found = done[id(expression)] = _rewrite(with_children(expression, parts))
+    return found
 
 
 def negated(expression: Expression) -> Expression:
@@ -207,6 +216,7 @@ def _membership(operand: Expression, values: Iterable[Expression]) -> Expression
     if len(known) == 1:
         return _comparison("=", operand, known[0])
     if operand.type == BOOLEAN or isinstance(operand, Literal):
+        check_written(size(operand) * len(known))
         return _connect("or", [_comparison("=", operand, value) for value in known])
     return Call("in", (operand, *sorted(known, key=_value_order)), BOOLEAN)
 

@@ -35,9 +35,10 @@ TYPE_HINTS = {
     "interval": "Use bigint, for example a number of microseconds.",
     "variant": "Use string, or one column for each field.",
 }
-COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\W\d]\w*))\s*:?\s+([A-Za-z_]+)", re.ASCII)
-DIGITS = re.compile(r"\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)")
-AFTER = re.compile(r"\s*(not\s+null\b)?\s*(comment\s+'(?:[^'\\]|\\.)*')?\s*(,|\Z)", re.IGNORECASE)
+# What took spaces never gives them back (*+): two neighbours that share a thousand spaces would try every way to.
+COLUMN = re.compile(r"\s*+(?:`((?:[^`]|``)++)`|([^\W\d]\w*+))(?:\s*+:)?\s++([A-Za-z_]++)", re.ASCII)
+DIGITS = re.compile(r"\s*+\(\s*+([0-9]{1,3})\s*+(?:,\s*+([0-9]{1,3})\s*+)?\)")
+AFTER = re.compile(r"\s*+(not\s++null\b)?\s*+(comment\s++'(?:[^'\\]|\\.)*+')?\s*+(,|\Z)", re.IGNORECASE)
 
 MICROS = {"microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000,
           "day": 86_400_000_000, "week": 604_800_000_000}

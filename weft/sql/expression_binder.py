@@ -18,10 +18,11 @@ from weft.sql.ddl import type_named
 from weft.sql.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
 from weft.sql.functions import FUNCTIONS, function_named
 from weft.sql.guard import position_of
-from weft.sql.literals import FALSE, NULL, TRUE, number
+from weft.sql.literals import FALSE, NULL, TRUE, is_whole, number
 from weft.sql.query import AggregateTypes
 from weft.sql.rewrites import case
 from weft.sql.scope import Scope
+from weft.sql.size import check_written, size
 from weft.sql.types import BOOLEAN, STRING, DataType
 
 BINARY: dict[type[exp.Expr], str] = {
@@ -79,7 +80,9 @@ class ExpressionBinder:
     def bind(self, node: exp.Expr) -> Expression:
         """The typed tree of a parsed expression; errors get the place of the innermost part that has one."""
         try:
-            return self._bind(node)
+            found = self._bind(node)
+            check_written(size(found))
+            return found
         except SqlError as error:
             error.position = error.position or position_of(self.sql, node)
             raise
@@ -168,10 +171,12 @@ class ExpressionBinder:
 
     def _case(self, node: exp.Expr) -> Expression:
         branches = []
+        # Bound once, whatever the number of branches: CASE CASE CASE a WHEN ... would double at every level.
+        operand = None if node.this is None else self.bind(node.this)
         for branch in node.args["ifs"]:
             test = self.bind(branch.this)
-            if node.this is not None:
-                test = FUNCTIONS["="].build((self.bind(node.this), test))
+            if operand is not None:
+                test = FUNCTIONS["="].build((operand, test))
             branches.append((test, self.bind(branch.args["true"])))
         default = node.args.get("default")
         return case(branches, None if default is None else self.bind(default))
@@ -187,9 +192,11 @@ class ExpressionBinder:
     def _type(self, node: exp.Expr) -> DataType:
         if not isinstance(node, exp.DataType) or not isinstance(node.this, exp.DType):
             raise SqlError("unsupported-type", f"the type {node.name[:40]!r} is not supported")
-        digits = [int(part.name) if part.name.isdigit() else 0 for part in node.expressions]
+        # No type has -1 digits: what is no number, or a number with a word behind it, is refused by the type.
+        digits = [int(part.name[:9]) if is_whole(part.name) and not part.args.get("expression") else -1
+                  for part in node.expressions]
         name = node.this.value
-        return type_named(CAST_TYPES.get(name, name), *digits[:2])
+        return type_named(CAST_TYPES.get(name, name), *(digits if len(digits) <= 2 else [-1]))
 
     def _extract(self, node: exp.Expr) -> Expression:
         unit = node.this.name.upper()

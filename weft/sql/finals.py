@@ -15,6 +15,8 @@ def carried_parts(expression: Expression, groups: Collection[Expression]) -> fro
 
     Spark computes them once a row, beside the keys. They are functions of the keys, so they make no group smaller.
     """
+    if is_portable(expression):
+        return frozenset()
     carried: set[Expression] = set()
 
     def visit(node: Expression) -> Expression | None:

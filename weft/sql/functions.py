@@ -53,6 +53,7 @@ from weft.sql.signatures import (
     whole,
     whole_division,
 )
+from weft.sql.size import check_written, size
 from weft.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, STRING, TIMESTAMP, TINYINT, DataType
 
 MANY = 1000
@@ -79,6 +80,7 @@ class Function:
             wanted = str(self.least) if self.least == self.most else f"{self.least} to {most}"
             plural = "" if wanted == "1" else "s"
             raise wrong_type(f"{self.name} takes {wanted} argument{plural}, not {len(arguments)}")
+        check_written(sum(map(size, arguments)))  # rules look into their arguments, all of them at once
         return self.rule(self.name, arguments)
 
 

@@ -29,18 +29,22 @@ class Groups:
         else:
             slots = {group: Slot(f"group{index}", group.type) for index, group in enumerate(self.expressions)}
             back = {slot.name: group for group, slot in slots.items()}
-            aside = canonical(self._set_aside(expression, slots))
+            aside = canonical(self._set_aside(expression, slots, {}, {}))
             found = transform(aside, lambda part: back.get(part.name) if isinstance(part, Slot) else None)
         self._check(sql, found, node)
         return found
 
-    def _set_aside(self, expression: Expression, slots: dict[Expression, Slot]) -> Expression:
+    def _set_aside(self, expression: Expression, slots: dict[Expression, Slot], canonicals: dict[int, Expression],
+                   done: dict[int, Expression]) -> Expression:
+        """The tree with slots for group expressions; each node is looked at once, however often it stands there."""
         if isinstance(expression, Aggregate):
             return expression
-        slot = slots.get(canonical(expression))
-        if slot is not None:
-            return slot
-        return with_children(expression, tuple(self._set_aside(part, slots) for part in children(expression)))
+        found = done.get(id(expression)) or slots.get(canonical(expression, canonicals))
+        if found is None:
+            parts = tuple(self._set_aside(part, slots, canonicals, done) for part in children(expression))
+            found = with_children(expression, parts)
+        done[id(expression)] = found
+        return found
 
     def _check(self, sql: str, expression: Expression, node: exp.Expr) -> None:
         known = set(self.expressions)

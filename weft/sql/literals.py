@@ -27,6 +27,11 @@ TIME_TEXT = re.compile(
     r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?)?)?", re.ASCII)
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number in plain digits; ² and ٣ are digits to Python, too, and no number here."""
+    return text.isascii() and text.isdecimal()
+
+
 def fits(value: int, kind: DataType) -> bool:
     """Whether an integral type holds a value."""
     bits = INTEGRAL_BITS[kind.name]

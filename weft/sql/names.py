@@ -22,14 +22,15 @@ def name_of(node: exp.Expr) -> str:
     >>> name_of(parse_expression("sum(length) + 1 > CAST(x AS INT)"))
     '((sum(length) + 1) > x)'
     """
-    return _text(node)[:MAX_NAME]
+    return _text(node)
 
 
 def _text(node: exp.Expr) -> str:
+    """The first letters of the text: what stands behind a part of that length is not seen, so no part needs more."""
     if type(node) in OPERATORS:
         return _chain(node)
     form = FORMS.get(type(node))
-    return form(node) if form is not None else node.name
+    return (form(node) if form is not None else node.name)[:MAX_NAME]
 
 
 def _chain(node: exp.Expr) -> str:
@@ -40,7 +41,7 @@ def _chain(node: exp.Expr) -> str:
         node = node.this
     found = _text(node)
     for operator in reversed(operators):
-        found = f"({found} {OPERATORS[type(operator)]} {_text(operator.expression)})"
+        found = f"({found} {OPERATORS[type(operator)]} {_text(operator.expression)})"[:MAX_NAME]
     return found
 
 
@@ -88,8 +89,10 @@ def _call(node: exp.Expr) -> str:
 
 
 def _case(node: exp.Expr) -> str:
+    operand = None if node.this is None else _text(node.this)
+
     def test(branch: exp.Expr) -> str:
-        return _text(branch.this) if node.this is None else f"({_text(node.this)} = {_text(branch.this)})"
+        return _text(branch.this) if operand is None else f"({operand} = {_text(branch.this)})"
     whens = " ".join(f"WHEN {test(branch)} THEN {_text(branch.args['true'])}" for branch in node.args["ifs"])
     default = node.args.get("default")
     return f"CASE {whens}{'' if default is None else ' ELSE ' + _text(default)} END"

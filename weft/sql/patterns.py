@@ -37,7 +37,7 @@ def constant_text(expression: Expression, what: str) -> str:
 
 def check_like(pattern: str) -> None:
     """Refuse a LIKE pattern whose escapes Spark would refuse while it runs, or with too many wildcards."""
-    if not re.fullmatch(r"(?:[^\\]|\\[\\_%])*", pattern, re.DOTALL):
+    if not re.fullmatch(r"(?:[^\\]|\\[\\_%])*+", pattern, re.DOTALL):
         raise bad_pattern("a \\ in a LIKE pattern must stand before _, % or \\", "Write \\\\ for the character itself.")
     if len(pattern) > MAX_PATTERN or pattern.count("%") > MAX_WILDCARDS:
         raise bad_pattern(f"a LIKE pattern has at most {MAX_PATTERN} characters and {MAX_WILDCARDS} %")
@@ -72,10 +72,11 @@ def _plain(one: str) -> str:
 
 def check_replacement(replacement: str, groups: int) -> None:
     """Refuse a replacement that names a group the pattern does not have."""
-    if not re.fullmatch(r"(?:[^\\$]|\\.|\$\d)*", replacement, re.DOTALL):
+    # Only 0 to 9 count: Java reads no other digits, and fails on the first row.
+    if not re.fullmatch(r"(?:[^\\$]|\\.|\$[0-9])*+", replacement, re.DOTALL):
         raise bad_pattern("in a replacement, $ stands before the number of a group and \\ before a character")
-    for found in re.findall(r"(?:[^\\$]|\\.)*\$(\d)", replacement, re.DOTALL):
-        if int(found) > groups:
+    for found in re.findall(r"\\.|\$([0-9])", replacement, re.DOTALL):
+        if found and int(found) > groups:
             raise bad_pattern(f"the replacement names group {found}, the pattern has {groups}")
 
 

@@ -8,6 +8,10 @@ characters with nothing between them that parts the two, and they add up where s
     .*a.*b.*c        all can take everything: the ways multiply, and 1,000 characters have a billion
 
 Everything is an upper bound: what is optional counts in its ways, and parts nothing from what comes after.
+
+Java's matcher calls itself for each turn of a repetition whose turns can differ in length, and an overflow of its stack
+ends the whole Java process. So a group that repeats without end has a body of one length, counted in Java's characters,
+of which 🧵 has two; and the calls that all the rest can nest are counted as parts.
 """
 
 from __future__ import annotations
@@ -18,10 +22,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from weft.errors import SqlError
 from weft.sql.patterns import MAX_PATTERN, bad_pattern
 
 MAX_GROUPS = 20
-MAX_PARTS = 2000
+# At 2,000, some patterns take half a megabyte of Java's stack, where a thread has one.
+MAX_PARTS = 1000
 # In bits: a repetition without end has as many ways as a string of a thousand characters has places; so has the search
 # for where to begin, unless the pattern begins with ^. At most the cube of the length, then, times a few choices.
 ENDLESS = 10.0
@@ -29,21 +35,27 @@ MAX_WAYS = 3 * ENDLESS + 4
 
 # Escapes, classes, flags, groups, alternatives, repetitions, and everything else a character at a time.
 ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[ims]+\)|\(\?(?::|=|!|<=|<!)|\(|\)|\|"
-                  r"|[*+?][+?]?|\{\d{1,4}(?:,\d{0,4})?\}[+?]?|.", re.DOTALL)
+                  r"|[*+?][+?]?|\{[0-9]{1,4}(?:,[0-9]{0,4})?\}[+?]?|.", re.DOTALL)
 SAFE_ESCAPE = re.compile(r"\\[dDwWsSbBntrfA.^$*+?()\[\]{}|\\/\-_ ,:;=<>!@#%&~\"'`]")
 NOWHERE = frozenset({"^", "$", "\\b", "\\B", "\\A"})
 COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 FOREVER = ("a repeated group holds a repetition or an alternative, which can take forever",
            "Repeat a single character or class, as in [a-z]+.")
+UNEVEN = ("a repeated group can have several lengths, which can exhaust the stack",
+          "Say how often it may repeat, as in {1,100}, and use classes that take only ASCII, as in [ -~].")
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to match: the characters it takes, as bits; in how many ways, in bits; whether it must be there."""
+    """One thing to match: the characters it takes, as bits; in how many ways, in bits; whether it must be there;
+    whether all that it matches has one length; and how many calls of Java's matcher it may nest.
+    """
 
     takes: int
     ways: float = 0.0
     needed: bool = True
+    fixed: bool = True
+    size: int = 1
 
 
 @dataclass(frozen=True)
@@ -60,8 +72,13 @@ class Group:
             one.loose if isinstance(one, Group) else one.ways for one in self.alternatives[0])
 
     @property
+    def fixed(self) -> bool:
+        """Whether all that it matches has one length: Java repeats that in a loop, and all else by calling itself."""
+        return not self.optional and len(self.alternatives) == 1 and all(one.fixed for one in self.alternatives[0])
+
+    @property
     def size(self) -> int:
-        return sum(one.size if isinstance(one, Group) else 1 for parts in self.alternatives for one in parts)
+        return 1 + sum(one.size for parts in self.alternatives for one in parts)
 
     @property
     def takes(self) -> int:
@@ -86,6 +103,8 @@ def check_regex(pattern: str) -> int:
     except (re.error, OverflowError, RecursionError) as error:
         raise bad_pattern(f"the pattern is not valid: {error}") from None
     found = _Reading(pattern, items, compiled.flags).group()
+    if found.size > MAX_PARTS:
+        raise too_many_parts()
     begins = 0.0 if _anchored(items, compiled.flags, found) else ENDLESS
     if begins + _ways(_without_last(found, items)) > MAX_WAYS:
         raise bad_pattern("the pattern can match a string in too many ways, which can take forever",
@@ -139,7 +158,9 @@ class _Reading:
         cases = {form for one in near for form in (one.lower(), one.upper()) if len(form) == 1}
         # Every range that meets another has an end of one of the two in the other, and the ends are all here.
         self._alphabet = "".join(sorted({*map(chr, range(0x180)), *near, *cases, "\u2028", "中", "🧵"}))
-        self._flags = flags & (re.IGNORECASE | re.DOTALL)
+        self._astral = sum(1 << place for place, one in enumerate(self._alphabet) if ord(one) > 0xFFFF)
+        # The classes \w, \d and \s of Java, and (?i), are those of ASCII: \W takes é, and (?i)é does not take É.
+        self._flags = flags & (re.IGNORECASE | re.DOTALL) | re.ASCII
         self._items: Iterator[str] = iter(items)
         self._next = next(self._items, None)
 
@@ -168,40 +189,61 @@ class _Reading:
         if _opens(item):
             group = self.group()
             self._take()  # the parenthesis that closes it
-        least, most, possessive = self._count()
-        ways = ENDLESS if most is None else math.log2(most - least + 1)
+        least, most, count = self._count()
         if group is None:
-            if item in NOWHERE:
-                return ()
-            return [Part(_characters(item, self._alphabet, self._flags), 0.0 if possessive else ways, least > 0)]
+            return [self._single(item, least, most, count)]
         if item in ("(", "(?:"):
-            return _repeat_group(group, least, most, ways)
+            return _repeat_group(group, least, most)
         if _ways(group) >= ENDLESS:
             raise bad_pattern("what a pattern looks ahead or behind for repeats without end",
                               "Repeat less there, as in {0,100}.")
         return [replace(group, optional=True)]  # it takes no characters, so it parts nothing
 
-    def _count(self) -> tuple[int, int | None, bool]:
-        """How often the item before is repeated, and whether what it took is never given back."""
+    def _single(self, item: str, least: int, most: int | None, count: str) -> Part:
+        """A character or a class with its repetition; Java never gives back what a possessive one took."""
+        if item in NOWHERE:
+            return Part(0, needed=False)
+        takes = _characters(item, self._alphabet, self._flags)
+        uneven = bool(takes & self._astral and takes & ~self._astral)
+        ways = 0.0 if len(count) > 1 and count.endswith("+") else _bits(least, most)
+        nested = 1
+        if uneven and most is not None and count.startswith("{") and count.endswith("}"):
+            # Java runs .* and .{2,} in a loop, but calls itself in .{2,9} where a character is longer than the last.
+            nested = 1 + (most - least) // 4  # a turn of a group takes four times the stack of a turn here
+        return Part(takes, ways, least > 0, fixed=least == most and not uneven, size=nested)
+
+    def _count(self) -> tuple[int, int | None, str]:
+        """How often the item before is repeated, and the words for it."""
         if self._next is None or not _quantifier(self._next):
-            return 1, 1, False
+            return 1, 1, ""
         item = self._take()
-        possessive = len(item) > 1 and item.endswith("+")
         if item[0] in COUNTS:
-            return *COUNTS[item[0]], possessive
+            return *COUNTS[item[0]], item
         least, comma, most = item[1:].rstrip("}+?").partition(",")
-        return int(least), (int(most) if most else None) if comma else int(least), possessive
+        return int(least), (int(most) if most else None) if comma else int(least), item
 
 
-def _repeat_group(group: Group, least: int, most: int | None, ways: float) -> Sequence[Part | Group]:
+def _bits(least: int, most: int | None) -> float:
+    """The ways to end a repetition, in bits."""
+    return ENDLESS if most is None else math.log2(most - least + 1)
+
+
+def too_many_parts() -> SqlError:
+    """The refusal of a pattern that is too large once its repetitions are written out."""
+    return bad_pattern(f"the pattern has more than {MAX_PARTS} parts", "Repeat a group less often.")
+
+
+def _repeat_group(group: Group, least: int, most: int | None) -> Sequence[Part | Group]:
     if least == most == 1:
         return [group]
-    if not group.loose and ways:
-        return [Part(group.takes, ways, needed=False)]
-    if most is None:
-        raise bad_pattern(*FOREVER)
-    if most * (group.size + 1) > MAX_PARTS:
-        raise bad_pattern(f"the pattern has more than {MAX_PARTS} parts", "Repeat a group less often.")
+    if most is None and not group.fixed:
+        raise bad_pattern(*(FOREVER if group.loose else UNEVEN))
+    size = group.size if group.fixed and least != most else (most or 0) * (group.size + 1)
+    if size > MAX_PARTS:
+        raise too_many_parts()
+    if least != most and not group.loose:
+        return [Part(group.takes, _bits(least, most), needed=False, fixed=False, size=size)]
+    assert most is not None  # what repeats without end is fixed, and so not loose
     return [*([group] * least), *([replace(group, optional=True)] * (most - least))]
 
 
