@@ -186,8 +186,8 @@ class Engine:
         return [ContinuousQuery(self, name) for name in queries]
 
     def query(self, name: str) -> ContinuousQuery:
-        """The handle of a registered query."""
-        return ContinuousQuery(self, self.registry.query(name).name)
+        """The handle of a registered query; of one that this Weft does not accept any more, to drop it."""
+        return ContinuousQuery(self, name if self.registry.is_refused(name) else self.registry.query(name).name)
 
     def queries(self) -> list[ContinuousQuery]:
         """The handles of all registered queries, by name."""

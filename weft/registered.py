@@ -1,20 +1,28 @@
-"""A registered query: its row in the catalog, its meaning, what it needs, and where its rows are and were kept."""
+"""A registered query: its row in the catalog, its meaning, what it needs, and where its rows are and were kept.
+
+Compiling one is parsing and planning only: a pure function of its row, the streams and the aggregates.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
+from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.errors import EngineError
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Past
-from weft.plan.placement import AT_HOME, Placement
+from weft.plan.placement import AT_HOME, Moved, Placement
 from weft.plan.search import Choice
-from weft.plan.windows import micros
+from weft.plan.windows import duration_text, micros
 from weft.read.reader import Step
 from weft.read.view import View, build_view
-from weft.sql.query import Query
+from weft.sql.bind import compile_query
+from weft.sql.ddl import parse_duration
+from weft.sql.query import Query, StreamSchema
 from weft.store.tables import EARLIEST, QueryRow
 
 
@@ -84,3 +92,47 @@ class Registered:
         if self.keep is None or self.needs.window is None:
             return None
         return micros(self.keep) + micros(self.needs.window.range)
+
+
+def compiled(row: QueryRow, streams: Mapping[str, StreamSchema], aggregates: AggregateCatalog) -> Registered:
+    """The query that a row of the catalog describes."""
+    query = compile_query(row.sql, streams, aggregates)
+    row = replace(row, stream=query.stream)
+    keep = keep_of(row.definition["keep"])
+    return placed(Registered(row, query, analyse(query, aggregates), keep, row.definition["eager"], aggregates))
+
+
+def placed(one: Registered) -> Registered:
+    """The query with what it needs where its definition says that it is, and was."""
+    definition = one.row.definition
+    placement = Placement.from_definition(definition)
+    pasts = []
+    for kept in definition.get("pasts", ()):
+        before = Moved.from_definition(kept)
+        pasts.append(Past(analyse(one.query, one.aggregates, before.placement), before.until, before.moment))
+    needs = one.needs if placement == one.placement else analyse(one.query, one.aggregates, placement)
+    return replace(one, needs=needs, placement=placement, pasts=tuple(pasts))
+
+
+def moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
+    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
+    definition = one.row.definition
+    pasts = list(definition.get("pasts", ()))
+    if one.row.from_batch is not None:
+        pasts.append(Moved(one.placement, batch, moment).definition())
+    kept: dict[str, Any] = {key: definition[key] for key in ("keep", "eager", "mark") if key in definition}
+    return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
+
+
+def keep_of(text: str) -> timedelta | None:
+    """How long windows are kept; None for ever."""
+    if text == "forever":
+        return None
+    keep = parse_duration(text)
+    if keep < timedelta(0):
+        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
+    return keep
+
+
+def keep_text(keep: timedelta | None) -> str:
+    return "forever" if keep is None else duration_text(keep)

@@ -6,6 +6,7 @@ parsing and planning only: no Spark, no job, one transaction however many querie
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,16 +18,13 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
-from weft.plan.needs import analyse
-from weft.plan.network import Past
-from weft.plan.placement import Moved, Placement
-from weft.plan.windows import duration_text
-from weft.registered import Registered
-from weft.sql.bind import compile_query
-from weft.sql.ddl import parse_duration
+from weft.plan.placement import Placement
+from weft.registered import Registered, compiled, keep_of, keep_text, moved, placed
 from weft.store.catalog import Catalog, Reader
 from weft.store.tables import EARLIEST, AggregateRow, QueryChange, QueryRow, StreamRow
 from weft.streams import Stream
+
+log = logging.getLogger("weft.registry")
 
 DEFAULT_KEEP = "7 days"
 FAILED = "failed"
@@ -41,6 +39,7 @@ class Registry:
         self._revision = -1
         self._streams: dict[str, Stream] = {}
         self._queries: dict[str, Registered] = {}
+        self._refused: dict[str, WeftError] = {}
         self._aggregates = AggregateCatalog()
         self._definitions: dict[str, dict[str, Any]] = {}
         self._versions: dict[str, int] = {}
@@ -68,12 +67,13 @@ class Registry:
             rows = {row.name: row for row in catalog.queries()}
             for name in [name for name in self._queries if name not in rows]:
                 self._forget(name)
+            self._refused = {name: error for name, error in self._refused.items() if name in rows}
             for name, row in rows.items():
                 known = self._queries.get(name)
                 if known is None or not known.row.is_registration_of(row):
-                    self._remember(self._compile(row))
+                    self._take_over(row)
                 elif known.row.definition != row.definition:
-                    self._remember(self._place(replace(known, row=row)))
+                    self._remember(placed(replace(known, row=row)))
                 elif known.row.status != row.status:
                     self._remember(replace(known, row=row))
                 elif known.row != row:
@@ -147,7 +147,7 @@ class Registry:
         """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
         with self._lock:
             self.refresh()
-            kept = _keep(keep)
+            kept = keep_of(keep)
             fresh: list[Registered] = []
             for name, sql in texts.items():
                 compiled = self._admit(name, sql, kept, eager)
@@ -168,31 +168,44 @@ class Registry:
         """A query as it would be registered, without registering it."""
         with self._lock:
             self.refresh()
-            kept = _keep_text(_keep(keep))
+            kept = keep_text(keep_of(keep))
             return self._compile(QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False}))
 
     def drop(self, name: str) -> None:
         """Forget a query; what only it needed goes at the next tick."""
         with self._lock:
-            self.query(name)
+            if name not in self._refused:
+                self.query(name)
             with self._catalog.write() as catalog:
                 catalog.delete_query(name)
                 revision = catalog.revision()
                 failpoint("drop-inside")
             failpoint("drop-after")
             self._changed(revision)
-            self._forget(name)
+            if self._refused.pop(name, None) is None:
+                self._forget(name)
 
     def query(self, name: str) -> Registered:
         """The query of this name."""
         with self._lock:
             if name not in self._queries:
                 self.refresh()
+            if name in self._refused:
+                raise EngineError(
+                    "query-not-accepted",
+                    f"query {name!r} is registered, but this Weft does not accept it: {self._refused[name]}",
+                    hint="Drop it, and register it in another form.",
+                )
             if name not in self._queries:
                 raise EngineError(
                     "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
                 )
             return self._queries[name]
+
+    def is_refused(self, name: str) -> bool:
+        """Whether a query of this name is registered that this Weft does not accept."""
+        with self._lock:
+            return name in self._refused
 
     def queries(self, stream: str | None = None, *, failed: bool = True) -> dict[str, Registered]:
         """The queries, of one stream or all, with or without those that failed."""
@@ -220,7 +233,7 @@ class Registry:
     def placed(self, query: Registered, placement: Placement) -> Registered:
         """The query as it would be in another place; nothing is kept."""
         definition = {**query.row.definition, **placement.definition()}
-        return self._place(replace(query, row=replace(query.row, definition=definition)))
+        return placed(replace(query, row=replace(query.row, definition=definition)))
 
     def place(self, stream: str, placements: Mapping[str, Placement]) -> None:
         """Move queries of a stream: from its next batch on their rows are kept elsewhere; what is there stays readable.
@@ -236,7 +249,7 @@ class Registry:
                 batch, newest = (0, None) if tick is None else (tick.batch_id + 1, tick.max_event_time)
                 moment = EARLIEST if newest is None else newest + 1
                 moves = self._moves(placements).items()
-                changes = {name: _moved(one, placements[name], batch, moment) for name, one in moves}
+                changes = {name: moved(one, placements[name], batch, moment) for name, one in moves}
                 catalog.update_queries({name: {"definition": definition} for name, definition in changes.items()})
                 failpoint("place-inside")
             self.refresh()
@@ -293,7 +306,7 @@ class Registry:
             )
         try:
             # By its mark a query is told from one that is registered under its name after it was dropped.
-            definition = {"keep": _keep_text(keep), "eager": eager, "mark": uuid4().hex}
+            definition = {"keep": keep_text(keep), "eager": eager, "mark": uuid4().hex}
             row = QueryRow(name=name, stream="", sql=sql, definition=definition)
             compiled = self._compile(row)
         except WeftError as error:
@@ -311,30 +324,21 @@ class Registry:
         return None
 
     def _compile(self, row: QueryRow) -> Registered:
-        schemas = {name: stream.schema for name, stream in self._streams.items()}
-        query = compile_query(row.sql, schemas, self._aggregates)
-        keep = row.definition["keep"]
-        return self._place(
-            Registered(
-                replace(row, stream=query.stream),
-                query,
-                analyse(query, self._aggregates),
-                None if keep == "forever" else parse_duration(keep),
-                row.definition["eager"],
-                self._aggregates,
-            )
-        )
+        return compiled(row, {name: stream.schema for name, stream in self._streams.items()}, self._aggregates)
 
-    def _place(self, one: Registered) -> Registered:
-        """The query with what it needs where its definition says that it is, and was."""
-        definition = one.row.definition
-        placement = Placement.from_definition(definition)
-        pasts = []
-        for kept in definition.get("pasts", ()):
-            moved = Moved.from_definition(kept)
-            pasts.append(Past(analyse(one.query, self._aggregates, moved.placement), moved.until, moved.moment))
-        needs = one.needs if placement == one.placement else analyse(one.query, self._aggregates, placement)
-        return Registered(one.row, one.query, needs, one.keep, one.eager, self._aggregates, placement, tuple(pasts))
+    def _take_over(self, row: QueryRow) -> None:
+        """A query as the catalog has it; one that this Weft does not accept must not keep the others from running."""
+        try:
+            one = self._compile(row)
+        except WeftError as error:
+            if row.name not in self._refused:
+                log.error("query not accepted", extra={"query": row.name, "reason": str(error)})
+            if row.name in self._queries:
+                self._forget(row.name)
+            self._refused[row.name] = error
+        else:
+            self._refused.pop(row.name, None)
+            self._remember(one)
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
         aggregates = AggregateCatalog()
@@ -349,26 +353,3 @@ class Registry:
     def _forget(self, name: str) -> None:
         stream = self._queries.pop(name).row.stream
         self._versions[stream] = self._versions.get(stream, 0) + 1
-
-
-def _moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
-    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
-    definition = one.row.definition
-    pasts = list(definition.get("pasts", ()))
-    if one.row.from_batch is not None:
-        pasts.append(Moved(one.placement, batch, moment).definition())
-    kept: dict[str, Any] = {key: definition[key] for key in ("keep", "eager", "mark") if key in definition}
-    return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
-
-
-def _keep(text: str) -> timedelta | None:
-    if text == "forever":
-        return None
-    keep = parse_duration(text)
-    if keep < timedelta(0):
-        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
-    return keep
-
-
-def _keep_text(keep: timedelta | None) -> str:
-    return "forever" if keep is None else duration_text(keep)

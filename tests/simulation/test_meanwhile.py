@@ -19,6 +19,7 @@ from weft import failpoint
 from weft.errors import StateError
 from weft.plan.placement import Placement
 from weft.store import transactions
+from weft.store.tables import QueryRow
 
 
 def tick(second: int, *keys: str) -> Tick:
@@ -199,3 +200,23 @@ def test_a_text_that_is_no_moment_is_refused(world: World, text: str) -> None:
         with pytest.raises(weft.EngineError) as refusal:
             read()
         assert refusal.value.code == "bad-moment" and refusal.value.hint
+
+
+def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
+    """As after an upgrade that closed a door: the engine opens, the others run, and it can be dropped."""
+    good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")
+    definition = {"keep": "7 days", "eager": False}
+    with world.engine.catalog.write() as catalog:
+        sql = "SELECT count(*) AS n FROM s WHERE k RLIKE '(a+)+b'"
+        catalog.put_queries([QueryRow(name="old", stream="s", sql=sql, definition=definition)])
+    world.run([tick(1, "a"), tick(3, "a")])
+    assert counts(good) == [1]
+    world.forget()
+    assert [one.name for one in world.engine.queries()] == ["good"]
+    with pytest.raises(weft.EngineError) as refusal:
+        world.engine.query("old").result()
+    assert refusal.value.code == "query-not-accepted" and "bad-pattern" in refusal.value.message
+    world.engine.query("old").drop()
+    new = world.engine.register("SELECT count(*) AS n FROM s WHERE k = 'aab'", name="old")
+    world.run([tick(5, "aab"), tick(7, "a")])
+    assert new.result()["n"].to_pylist() == [1]
