@@ -118,6 +118,9 @@ class ContinuousQuery:
         registered = self._readable()
         if registered.needs.window is not None:
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
+        if not isinstance(since, int):
+            hint = "Give the greatest tick that was seen so far, or leave it out."
+            raise EngineError("bad-tick", f"{since!r} is not the number of a tick", hint=hint)
         routes, reader = self._routes(registered, state), self._engine.reader
         if registered.pasts:
             view, moment = registered.filtered_changes_view, routes[0].complete_from
