@@ -35,7 +35,7 @@ from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import lost_with_executor
 from weft.stopwatch import Stopwatch
-from weft.store.catalog import Catalog
+from weft.store.catalog import Catalog, Reader
 from weft.store.derive import NewRows
 from weft.store.files import Files
 from weft.store.finish import finish
@@ -79,7 +79,7 @@ class Ticker:
 
     @property
     def state(self) -> StreamState:
-        """The newest committed state; a reader may hold it for as long as it likes."""
+        """The newest committed state; its files stay for a lease after they left the catalog."""
         return self._state
 
     def reload(self) -> StreamState:
@@ -91,12 +91,18 @@ class Ticker:
             try:
                 with self._catalog.read() as reader:
                     self._registry.follow(reader)
-                    tick = reader.tick(self.stream.name)
-                    if tick is not None and tick.batch_id != self._state.batch_id:
+                    if not self._is_newest(reader):
                         self._state = load_state(self.stream.name, reader)
             finally:
                 self._lock.release()
         return self._state
+
+    def _is_newest(self, reader: Reader) -> bool:
+        """Whether nothing was committed since: no tick, and no files that were merged after one."""
+        tick = reader.tick(self.stream.name)
+        if tick is None or tick.batch_id != self._state.batch_id:
+            return tick is None
+        return reader.files_mark(self.stream.name) == self._state.files_mark
 
     @property
     def planned(self) -> Plan | None:

@@ -87,6 +87,12 @@ class StreamState:
         """Up to which moment late rows were dropped because none of these kinds of windows could use them."""
         return tuple((frozenset(kinds), int(end)) for kinds, end in self.totals.get("drops", ()))
 
+    @cached_property
+    def files_mark(self) -> tuple[int, int]:
+        """The newest of its files and how many there are, as Reader.files_mark has it."""
+        files = [file.id or 0 for synopsis in self.synopses.values() for file in synopsis.files]
+        return max(files, default=0), len(files)
+
     @property
     def has_ledgers(self) -> bool:
         """Whether any late row is counted."""
