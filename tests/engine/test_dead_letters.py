@@ -275,6 +275,8 @@ def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(tmp_path: Path, s
         with pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
+        said = engine.metrics()["streams"]["s"]
+        assert said["status"] == "failed" and said["error"] == str(stopped.value)
         assert engine.metrics()["streams"]["s"]["rows"] == 0
         (tmp_path / "away").rename(bad)
         engine.run_available()

@@ -22,6 +22,7 @@ from weft.store.tables import (
     DeadLetterRow,
     LayoutRow,
     NodeRow,
+    PlanRow,
     QueryRow,
     SegmentRow,
     StreamRow,
@@ -112,6 +113,10 @@ class Reader:
         for chunk in chunks(set(nodes)):
             found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
         return tuple(sorted(found, key=lambda row: row.id or 0))
+
+    def plans(self, stream: str) -> tuple[PlanRow, ...]:
+        """The versions of a stream's plan that segments were written under, and the one in force, the last."""
+        return self._select(PlanRow, stream=stream)
 
     def files_mark(self, stream: str) -> tuple[int, int]:
         """The newest segment of a stream and how many there are: never the same again once its files changed."""
