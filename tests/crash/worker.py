@@ -2,7 +2,7 @@
 
     python -m tests.crash.worker FOLDER [--script short|small|large] [--plain] [--setting NAME=VALUE ...]
 
-It notes when each of its ticks is committed in FOLDER/commits. With `--nursery` it reads lines `FOLDER POINT:K` and
+It notes when each of its ticks is committed in FOLDER/commits; FOLDER/catalog may hold the URL of its catalog. With `--nursery` it reads lines `FOLDER POINT:K` and
 lives each in a child of its own, which has everything imported already; it prints the status that the child ended with.
 """
 
@@ -41,7 +41,8 @@ def live(folder: Path, script: str, *, plain: bool, settings: dict[str, str] | N
             os.write(notes, f"{os.getpid()} {point} {time.time():.3f}\n".encode())
 
     failpoint.watch(note)
-    with no_lease(), weft.Engine(folder / "state", spark_settings=settings) as engine:
+    catalog = (folder / "catalog").read_text() if (folder / "catalog").exists() else None
+    with no_lease(), weft.Engine(folder / "state", catalog=catalog, spark_settings=settings) as engine:
         life = Life(folder, SCRIPTS[script], engine)
         try:
             life.live(plain=plain)

