@@ -270,6 +270,27 @@ def test_file_that_is_gone_for_good_is_said_to_be_missing(opened: Open, tmp_path
     assert refusal.value.code == "segment-missing"
 
 
+def test_watermark_of_one_source_closes_no_window_of_another(opened: Open, tmp_path: Path) -> None:
+    """A stream has one source and a watermark of its own: one that is ahead, behind or idle is nobody else's matter."""
+    engine = opened()
+    engine.add_stream("ahead", source="parquet", path=tmp_path, schema=DDL, event_time="ts")
+    for stream in (STREAM, "ahead"):
+        engine.register(SQL.replace(STREAM, stream), name=stream)
+    tick(engine, 0)
+    before = engine.state_of(STREAM).watermark, engine.query(STREAM).results()
+    far = [{**row, "ts": row["ts"] and row["ts"] + 10**12} for row in SMALL.arriving(1)]
+    engine._ticker("ahead").run(CrashBatch(BatchMark("plain", 0, "offsets"), far))
+    assert (engine.state_of(STREAM).watermark, engine.query(STREAM).results()) == before
+    tick(engine, 1)
+    with contextmanager(opening)(tmp_path / "alone") as another:
+        alone = another()
+        alone.register(SQL, name=STREAM)
+        for number in range(2):
+            tick(alone, number)
+        assert alone.query(STREAM).results() == engine.query(STREAM).results()
+        assert alone.state_of(STREAM).totals["late"] == engine.state_of(STREAM).totals["late"]
+
+
 def test_partial_write_is_never_visible(tmp_path: Path) -> None:
     """A file that is half there has no name that anybody would read, and goes with the next process."""
     with nursery() as children:
