@@ -3,43 +3,20 @@ while a tick is computed, or by another process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from random import Random
 from unittest.mock import patch
 
 import pytest
 
 import weft
 from tests.simulation import test_simulation
+from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
-from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World, at
+from tests.simulation.world import Crash, Query, Window, World, at
 from weft.errors import StateError
 from weft.plan.placement import Placement
 from weft.store import transactions
 from weft.store.tables import QueryRow
-
-
-def tick(second: int, *keys: str) -> Tick:
-    """One row a key at that second, and none before it."""
-    rows = ({"ts": second * SECOND + place, "k": key, "g": 1, "v": 1} for place, key in enumerate(keys))
-    return Tick(tuple(tuple(row.items()) for row in rows))
-
-
-@pytest.fixture
-def world(place: Path) -> Iterator[World]:
-    made = World(place, Random(1), delay=0)
-    yield made
-    made.forget()
-
-
-def die() -> None:
-    raise Crash
-
-
-def counts(query: weft.ContinuousQuery) -> list[int]:
-    return query.results()["n"].to_pylist()
 
 
 @pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
