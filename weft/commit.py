@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
+from weft.plan.placement import Placement
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
+from weft.registered import Registered, moved
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
@@ -29,7 +31,6 @@ from weft.store.tend import write_product
 
 if TYPE_CHECKING:
     from weft.planning import Plan
-    from weft.registered import Registered
 
 # Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
 MAX_DROPS = 100
@@ -162,17 +163,21 @@ def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> 
 def _moved_later(
     planned: Mapping[str, Registered], stored: Iterable[QueryRow], tick: TickRow
 ) -> dict[str, QueryChange]:
-    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next."""
+    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next.
+
+    However often they were moved: where the tick did not find them, no row ever was.
+    """
+    moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
     changes: dict[str, QueryChange] = {}
     for row in stored:
         one = planned.get(row.name)
-        if one is None or not one.row.is_registration_of(row) or one.row.definition == row.definition:
+        # One that no tick has computed yet waits for the next, in its new place.
+        if one is None or not one.row.is_registration_of(row) or row.from_batch is None:
             continue
-        *pasts, last = row.definition.get("pasts") or [{"until": tick.batch_id + 1}]
-        if last["until"] <= tick.batch_id:
-            moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
-            later = {**last, "until": tick.batch_id + 1, "moment": moment}
-            changes[row.name] = {"definition": {**row.definition, "pasts": [*pasts, later]}}
+        if one.row.definition != row.definition:
+            counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
+            definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
+            changes[row.name] = {"definition": definition}
     return changes
 
 

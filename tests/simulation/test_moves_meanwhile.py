@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 import weft
 from tests.simulation.meanwhile import counts, tick
-from tests.simulation.world import World
+from tests.simulation.world import World, at
 from weft.plan.placement import Placement
 
 EIGHT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')"
@@ -67,4 +68,20 @@ def test_steps_that_end_with_one_batch_are_told_apart(moving: World) -> None:
     with moving.engine.catalog.write() as catalog:
         catalog.update_queries({"q": {"definition": {**definition, "pasts": twice}}})
     go_on(moving, 6, 12)
+    assert_nothing_lost(moving, 11)
+
+
+@pytest.mark.parametrize("before", ["", "a"])
+@pytest.mark.parametrize("trees", [["b"], ["b", "c"], ["b", ""], ["b", "a"], ["b", "a", "b"]])
+def test_a_query_that_another_process_moves_again_and_again_while_a_tick_is_computed(
+    moving: World, before: str, trees: list[str]
+) -> None:
+    """Whether it had just moved itself or not."""
+    if before:
+        move(moving.engine, before)
+    with closing(weft.Engine(moving.folder / "state")) as other:
+        with at("spark-after", lambda: move(other, *trees)):
+            moving._do(tick(12, "a"))
+        go_on(moving, 7, 12)
+        assert counts(other.query("q")) == [min(number, 4) for number in range(1, 11)]
     assert_nothing_lost(moving, 11)
