@@ -64,11 +64,15 @@ class Written:
 
 @dataclass(frozen=True)
 class Published:
-    """The state after a commit, the queries that took effect with it (batch and moment), and the catalog's revision."""
+    """The state after a commit, the rows of the queries that took effect with it, and the catalog's revision.
+
+    `alone` says that nobody else had changed the catalog since the plan was made.
+    """
 
     state: StreamState
-    since: Mapping[str, tuple[int, int]]
+    since: tuple[QueryRow, ...]
     revision: int
+    alone: bool
 
 
 def write(
@@ -134,23 +138,24 @@ def publish(
             {**state.layouts, **layouts},
         )
         failpoint("commit-inside")
-        if writer.revision() != revision:
+        alone = writer.revision() == revision
+        if not alone:
             writer.update_queries(_moved_later(plan.queries, writer.queries(stream=state.stream), row))
-        since = activate(_waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id)
-        if since:
-            writer.update_queries(
-                {
-                    name: {"from_batch": first, "complete_from": moment, "status": "running"}
-                    for name, (first, moment) in since.items()
-                }
-            )
+        since: dict[str, QueryChange] = {
+            name: {"from_batch": first, "complete_from": moment, "status": "running"}
+            for name, (first, moment) in activate(
+                _waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id
+            ).items()
+        }
+        writer.update_queries(since)
         revision = writer.revision()
         writer.delete_nodes([node for node in state.synopses if node not in network.kept])
         # The revision says which queries, and so which plan, the tick's files were made for.
         writer.put_tick(row, detail={**harvest.counts, "revision": revision})
         failpoint("commit-end")
     failpoint("commit-after")
-    return Published(after, since, revision)
+    active = tuple(replace(plan.queries[name].row, **change) for name, change in since.items())
+    return Published(after, active, revision, alone)
 
 
 def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -57,10 +57,10 @@ class Registry:
             return self._revision
 
     def follow(self, catalog: Reader) -> None:
-        """Be as the catalog is in this transaction."""
+        """Be as the catalog is in this transaction, or as it was later: whoever waited may look at an older moment."""
         with self._lock:
             revision = catalog.revision()
-            if revision == self._revision:
+            if revision <= self._revision:
                 return
             self._streams = {row.name: Stream.from_definition(row.name, row.definition) for row in catalog.streams()}
             self._define({row.name: row.definition for row in catalog.aggregates()})
@@ -119,8 +119,8 @@ class Registry:
             with self._catalog.write() as catalog:
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
                 revision = catalog.revision()
-            self._changed(revision)
             self._streams[stream.name] = stream
+            self._changed(revision)
             return True
 
     def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
@@ -139,8 +139,8 @@ class Registry:
             with self._catalog.write() as catalog:
                 catalog.put_aggregate(AggregateRow(name=name, definition=dict(definition)))
                 revision = catalog.revision()
-            self._changed(revision)
             self._define({**self._definitions, name: dict(definition)})
+            self._changed(revision)
             return True
 
     def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
@@ -153,16 +153,18 @@ class Registry:
                 compiled = self._admit(name, sql, kept, eager)
                 if compiled is not None:
                     fresh.append(compiled)
-            if fresh:
-                with self._catalog.write() as catalog:
-                    catalog.put_queries(one.row for one in fresh)
-                    revision = catalog.revision()
-                    failpoint("register-inside")
-                failpoint("register-after")
-                self._changed(revision)
-                for one in fresh:
-                    self._remember(one)
-            return [self._queries[name] for name in texts]
+            if not fresh:
+                return [self._queries[name] for name in texts]
+            with self._catalog.write() as catalog:
+                catalog.put_queries(one.row for one in fresh)
+                revision = catalog.revision()
+                failpoint("register-inside")
+            failpoint("register-after")
+            for one in fresh:
+                self._remember(one)
+            registered = [self._queries[name] for name in texts]
+            self._changed(revision)
+            return registered
 
     def preview(self, sql: str, keep: str = DEFAULT_KEEP) -> Registered:
         """A query as it would be registered, without registering it."""
@@ -181,9 +183,9 @@ class Registry:
                 revision = catalog.revision()
                 failpoint("drop-inside")
             failpoint("drop-after")
-            self._changed(revision)
             if self._refused.pop(name, None) is None:
                 self._forget(name)
+            self._changed(revision)
 
     def query(self, name: str) -> Registered:
         """The query of this name."""
@@ -283,20 +285,31 @@ class Registry:
         with self._lock:
             return self._versions.get(stream, 0)
 
-    def activated(self, rows: Mapping[str, tuple[int, int]], revision: int) -> None:
-        """Note since which batch and from which moment on queries are complete, as the catalog has it now."""
+    def activated(self, rows: Sequence[QueryRow], revision: int, *, alone: bool) -> None:
+        """Note since which batch and from which moment on queries are complete, as the catalog has it now.
+
+        Where others had changed the catalog since the tick was planned, its commit may have changed more than that.
+        """
         with self._lock:
-            for name, (batch, moment) in rows.items():
-                if name in self._queries:
-                    known = self._queries[name]
-                    self._queries[name] = replace(known, row=replace(known.row, from_batch=batch, complete_from=moment))
+            if not alone:
+                self.refresh()
+                return
+            for row in rows:
+                known = self._queries.get(row.name)
+                if known is not None and known.row.is_registration_of(row):
+                    active = replace(
+                        known.row, from_batch=row.from_batch, complete_from=row.complete_from, status=row.status
+                    )
+                    self._queries[row.name] = replace(known, row=active)
             if rows:
                 self._changed(revision)
 
     def _changed(self, revision: int) -> None:
-        """Note a change of its own; where others changed something in between, that is still to be taken over."""
+        """Note a change of its own, once it is made here; where others changed something in between, take that over."""
         if revision == self._revision + 1:
             self._revision = revision
+        elif revision > self._revision:
+            self.refresh()
 
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
         """The compiled query, or None when the same is registered already."""

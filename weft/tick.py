@@ -335,7 +335,7 @@ class Ticker:
             log.warning("rows left out", extra=extra)
         written = write(harvest, plan.network, self._state, self._catalog, self._files, self._duck, self._cache)
         done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog)
-        self._registry.activated(done.since, done.revision)
+        self._registry.activated(done.since, done.revision, alone=done.alone)
         self._state = done.state
 
     def _finish(self, plan: Plan, before: int | None) -> None:

@@ -132,6 +132,58 @@ def test_what_another_process_registers_is_not_missed_for_a_change_of_ones_own(w
         assert engine.registry.query("theirs").keep is None
 
 
+def test_what_is_registered_never_goes_back(world: World) -> None:
+    """As when a thread that reads has looked at the catalog, and waits for one that changes it."""
+    engine = world.engine
+    count = "SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')"
+    engine.register(count, name="dropped")
+    with closing(weft.Engine(world.folder / "state")) as other:
+        # Between what the engine knows and what it changes there may be what another process changed.
+        other.register(count, name="theirs")
+        with engine.catalog.read() as earlier:
+            engine.add_stream("new", source="parquet", path=world.folder, schema="ts timestamp", event_time="ts")
+            other.register(count, name="theirs too")
+            with engine.catalog.read() as between:
+                engine.query("dropped").drop()
+                engine.register(count, name="mine")
+                engine.create_aggregate("most", statistics={"a": "max(x)"}, merge={"a": "max"}, result="a")
+                for moment in (earlier, between):
+                    engine.registry.follow(moment)
+                    assert set(engine.registry.streams()) == {"s", "new"}
+                    assert set(engine.registry.queries()) == {"theirs", "theirs too", "mine"}
+                    assert engine.registry.preview("SELECT most(v) AS n FROM s")
+
+
+def test_a_change_of_ones_own_outlives_a_look_at_what_came_right_before_it(world: World) -> None:
+    engine = world.engine
+    count = "SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')"
+    for name in ("one", "two"):
+        engine.register(count, name=name)
+    with closing(weft.Engine(world.folder / "state")) as other:
+        other.register(count, name="theirs")
+        with engine.catalog.read() as between:
+            engine.query("one").drop()
+            engine.registry.follow(between)
+            assert set(engine.registry.queries()) == {"two", "theirs"}
+
+
+def test_a_query_that_is_replaced_right_after_a_commit_waits_for_the_next(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="other")
+    world.run([tick(1, "a")])
+    engine.register("SELECT sum(v) AS n FROM s GROUP BY window(ts, '2 seconds')", name="q")
+
+    def replace() -> None:
+        engine.query("q").drop()
+        engine.register("SELECT k, count(*) AS n FROM s GROUP BY window(ts, '2 seconds'), k", name="q")
+
+    with at("commit-after", replace):
+        world._do(tick(3, "a", "b"))
+    assert engine.query("q").status == "registered" and engine.query("q").complete_from is None
+    world.run([tick(5, "a", "b"), tick(7, "a")])
+    assert counts(engine.query("q")) == [1, 1]
+
+
 def test_a_checkpoint_from_long_ago_halts(world: World) -> None:
     """Its batches would be taken for those that have the same numbers."""
     world.engine.register("SELECT count(*) AS n FROM s", name="q")

@@ -85,3 +85,25 @@ def test_a_query_that_another_process_moves_again_and_again_while_a_tick_is_comp
         go_on(moving, 7, 12)
         assert counts(other.query("q")) == [min(number, 4) for number in range(1, 11)]
     assert_nothing_lost(moving, 11)
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_move_is_made_good_here_too_when_a_query_takes_effect_with_that_tick(moving: World, new: bool) -> None:
+    engine = moving.engine
+    move(engine, "a")
+    go_on(moving, 6, 8)
+    if new:
+        engine.register("SELECT count(*) AS n FROM s", name="new")
+    with closing(weft.Engine(moving.folder / "state")) as other:
+
+        def meanwhile() -> None:
+            move(other, "")
+            # What any thread of this process may do: it then knows of the move, and of nothing after it.
+            engine.queries()
+
+        with at("spark-after", meanwhile):
+            moving._do(tick(16, "a"))
+        go_on(moving, 9, 16)
+        assert counts(other.query("q")) == [min(number, 4) for number in range(1, 15)]
+        assert pasts(other) == pasts(engine)
+    assert_nothing_lost(moving, 15)
