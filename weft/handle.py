@@ -216,7 +216,7 @@ class ContinuousQuery:
 
     def _routes(self, registered: Registered, state: StreamState) -> tuple[Route, ...]:
         """Where the query reads: once it has taken effect, its own nodes, from the moment it was promised then."""
-        promised = registered.row.complete_from
+        promised = _promised(registered, state)
         if promised is not None:
             return tuple(Route(part.node, promised) for part in registered.needs.parts)
         routes = read_routes(registered.needs, state)
@@ -338,10 +338,16 @@ def complete_since(registered: Registered, state: StreamState) -> datetime | int
 
 
 def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:
-    promised = registered.row.complete_from
+    promised = _promised(registered, state)
     if promised is not None:
         return promised
     return max(state.dropped_until(registered.needs.window), *(one.complete_from for one in routes))
+
+
+def _promised(registered: Registered, state: StreamState) -> int | None:
+    """From which moment on the query was said to be complete; None in a state from before its first tick."""
+    row = registered.row
+    return row.complete_from if row.from_batch is not None and row.from_batch <= state.batch_id else None
 
 
 def _moment(value: Moment) -> int:
