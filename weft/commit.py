@@ -15,6 +15,7 @@ from weft.plan.placement import Placement
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.registered import Registered, moved
+from weft.registry import FAILED
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
@@ -113,10 +114,12 @@ def publish(
     state: StreamState,
     delay: int,
     catalog: Catalog,
+    refused: Iterable[str] = (),
 ) -> Published:
     """Make the tick visible, whole; queries that wait for their first tick take effect with it.
 
-    `revision` is the catalog's as it was when the plan was made: others may have changed queries since.
+    `revision` is the catalog's as it was when the plan was made: others may have changed queries since. `refused` are
+    the queries that ticks computed before, and that this Weft does not accept.
     """
     row, network = _tick_row(harvest, state, delay), plan.network
     layouts = {product.layout.id: product.layout for _, product in written.products}
@@ -139,8 +142,9 @@ def publish(
         )
         failpoint("commit-inside")
         alone = writer.revision() == revision
-        if not alone:
-            writer.update_queries(_moved_later(plan.queries, writer.queries(stream=state.stream), row))
+        known = map(writer.query, refused) if alone else writer.queries(stream=state.stream)
+        counted = [one for one in known if one is not None and one.from_batch is not None and one.status != FAILED]
+        writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
         since: dict[str, QueryChange] = {
             name: {"from_batch": first, "complete_from": moment, "status": "running"}
             for name, (first, moment) in activate(
@@ -176,13 +180,25 @@ def _moved_later(
     changes: dict[str, QueryChange] = {}
     for row in stored:
         one = planned.get(row.name)
-        # One that no tick has computed yet waits for the next, in its new place.
-        if one is None or not one.row.is_registration_of(row) or row.from_batch is None:
-            continue
-        if one.row.definition != row.definition:
+        if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
             counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
             definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
             changes[row.name] = {"definition": definition}
+    return changes
+
+
+def _left_out(planned: Mapping[str, Registered], stored: Iterable[QueryRow]) -> dict[str, QueryChange]:
+    """Queries that ticks computed before, but not this one: should they be accepted again, they begin anew."""
+    changes: dict[str, QueryChange] = {}
+    for row in stored:
+        if row.name not in planned or not planned[row.name].row.is_registration_of(row):
+            definition = {key: value for key, value in row.definition.items() if key != "pasts"}
+            changes[row.name] = {
+                "definition": definition,
+                "from_batch": None,
+                "complete_from": None,
+                "status": "registered",
+            }
     return changes
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -30,6 +30,14 @@ DEFAULT_KEEP = "7 days"
 FAILED = "failed"
 
 
+@dataclass(frozen=True)
+class Refused:
+    """A query that the catalog holds and this Weft does not accept, and why."""
+
+    row: QueryRow
+    error: WeftError
+
+
 class Registry:
     """The registered streams, queries and aggregates; every method is safe to call from several threads."""
 
@@ -39,7 +47,7 @@ class Registry:
         self._revision = -1
         self._streams: dict[str, Stream] = {}
         self._queries: dict[str, Registered] = {}
-        self._refused: dict[str, WeftError] = {}
+        self._refused: dict[str, Refused] = {}
         self._aggregates = AggregateCatalog()
         self._definitions: dict[str, dict[str, Any]] = {}
         self._versions: dict[str, int] = {}
@@ -67,7 +75,7 @@ class Registry:
             rows = {row.name: row for row in catalog.queries()}
             for name in [name for name in self._queries if name not in rows]:
                 self._forget(name)
-            self._refused = {name: error for name, error in self._refused.items() if name in rows}
+            self._refused = {name: one for name, one in self._refused.items() if name in rows}
             for name, row in rows.items():
                 known = self._queries.get(name)
                 if known is None or not known.row.is_registration_of(row):
@@ -195,7 +203,7 @@ class Registry:
             if name in self._refused:
                 raise EngineError(
                     "query-not-accepted",
-                    f"query {name!r} is registered, but this Weft does not accept it: {self._refused[name]}",
+                    f"query {name!r} is registered, but this Weft does not accept it: {self._refused[name].error}",
                     hint="Drop it, and register it in another form.",
                 )
             if name not in self._queries:
@@ -208,6 +216,12 @@ class Registry:
         """Whether a query of this name is registered that this Weft does not accept."""
         with self._lock:
             return name in self._refused
+
+    def refused(self, stream: str) -> list[str]:
+        """The queries of a stream that ticks computed before this Weft, which does not accept them, ran it."""
+        with self._lock:
+            rows = (one.row for one in self._refused.values())
+            return [row.name for row in rows if row.stream == stream and row.from_batch is not None]
 
     def queries(self, stream: str | None = None, *, failed: bool = True) -> dict[str, Registered]:
         """The queries, of one stream or all, with or without those that failed."""
@@ -348,7 +362,7 @@ class Registry:
                 log.error("query not accepted", extra={"query": row.name, "reason": str(error)})
             if row.name in self._queries:
                 self._forget(row.name)
-            self._refused[row.name] = error
+            self._refused[row.name] = Refused(row, error)
         else:
             self._refused.pop(row.name, None)
             self._remember(one)

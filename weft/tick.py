@@ -334,7 +334,8 @@ class Ticker:
             extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
             log.warning("rows left out", extra=extra)
         written = write(harvest, plan.network, self._state, self._catalog, self._files, self._duck, self._cache)
-        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog)
+        refused = self._registry.refused(self.stream.name)
+        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog, refused)
         self._registry.activated(done.since, done.revision, alone=done.alone)
         self._state = done.state
 

@@ -3,7 +3,9 @@ while a tick is computed, or by another process."""
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,8 +15,10 @@ from tests.simulation import test_simulation
 from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import Crash, Query, Window, World, at
+from weft import registry
 from weft.errors import StateError
 from weft.plan.placement import Placement
+from weft.registered import Registered, compiled
 from weft.store import transactions
 from weft.store.tables import QueryRow
 
@@ -240,3 +244,50 @@ def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: W
     new = world.engine.register("SELECT count(*) AS n FROM s WHERE k = 'aab'", name="old")
     world.run([tick(5, "aab"), tick(7, "a")])
     assert new.result()["n"].to_pylist() == [1]
+
+
+@contextmanager
+def refusing(world: World, name: str) -> Iterator[None]:
+    """Until its end another Weft runs, one that does not accept a query."""
+
+    def strict(row: QueryRow, *rest: Any) -> Registered:
+        if row.name == name:
+            raise weft.SqlError("bad-pattern", "not accepted", hint="Write it in another way.")
+        return compiled(row, *rest)
+
+    world.forget()
+    with patch.object(registry, "compiled", strict):
+        yield
+        world.forget()
+
+
+@pytest.mark.parametrize("trees", [[], ["apart"], ["apart", ""]])
+def test_a_query_that_is_accepted_again_begins_anew(world: World, trees: list[str]) -> None:
+    """As after an upgrade and a step back: ticks between the two know nothing of it."""
+    world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')", name="q")
+    world.engine.register("SELECT count(*) AS n FROM s", name="other")
+    world.run([tick(2, "a"), tick(4, "a")])
+    for tree in trees:
+        world.engine._ticker("s").place({"q": Placement(tree)})
+        world.run([tick(6, "a"), tick(8, "a")])
+    with refusing(world, "q"):
+        for second in (10, 12):
+            world.run([tick(second, "a")])
+        with pytest.raises(weft.EngineError):
+            world.engine.query("q").result()
+    assert world.engine.query("q").status == "registered"
+    for number in range(7, 15):
+        world.run([tick(2 * number, "a")])
+    assert world.engine.query("q").status == "running"
+    assert set(counts(world.engine.query("q"))) == {4}
+    assert "pasts" not in world.engine.registry.query("q").row.definition
+    assert world.engine.query("other").result()["n"].to_pylist() == [10 + 2 * len(trees) + 2]
+
+
+def test_a_query_that_is_refused_while_no_tick_runs_loses_nothing(world: World) -> None:
+    world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '4 seconds', '2 seconds')", name="q")
+    world.run([tick(2, "a"), tick(4, "a")])
+    with refusing(world, "q"):
+        assert world.engine.registry.refused("s") == ["q"]
+    world.run([tick(6, "a"), tick(8, "a")])
+    assert counts(world.engine.query("q")) == [1, 2, 2]
