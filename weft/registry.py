@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+from weft.accepted import RefusedQuery, accepted_aggregates, accepted_streams
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
@@ -30,14 +31,6 @@ DEFAULT_KEEP = "7 days"
 FAILED = "failed"
 
 
-@dataclass(frozen=True)
-class Refused:
-    """A query that the catalog holds and this Weft does not accept, and why."""
-
-    row: QueryRow
-    error: WeftError
-
-
 class Registry:
     """The registered streams, queries and aggregates; every method is safe to call from several threads."""
 
@@ -46,9 +39,11 @@ class Registry:
         self._lock = threading.RLock()
         self._revision = -1
         self._streams: dict[str, Stream] = {}
+        self._refused_streams: dict[str, WeftError] = {}
         self._queries: dict[str, Registered] = {}
-        self._refused: dict[str, Refused] = {}
+        self._refused: dict[str, RefusedQuery] = {}
         self._aggregates = AggregateCatalog()
+        self._refused_aggregates: dict[str, WeftError] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._versions: dict[str, int] = {}
         self.refresh()
@@ -70,7 +65,8 @@ class Registry:
             revision = catalog.revision()
             if revision <= self._revision:
                 return
-            self._streams = {row.name: Stream.from_definition(row.name, row.definition) for row in catalog.streams()}
+            streams = {row.name: row.definition for row in catalog.streams()}
+            self._streams, self._refused_streams = accepted_streams(streams, self._refused_streams)
             self._define({row.name: row.definition for row in catalog.aggregates()})
             rows = {row.name: row for row in catalog.queries()}
             for name in [name for name in self._queries if name not in rows]:
@@ -92,6 +88,12 @@ class Registry:
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
         with self._lock:
+            if name in self._refused_streams:
+                raise StreamError(
+                    "stream-not-accepted",
+                    f"stream {name!r} is there, but this Weft does not accept it: {self._refused_streams[name]}",
+                    hint="Add it in another form, under another name.",
+                )
             if name not in self._streams:
                 raise StreamError(
                     "unknown-stream",
@@ -109,15 +111,16 @@ class Registry:
         with self._lock:
             self.refresh()
             known = self._streams.get(stream.name)
-            if known is not None:
-                if known.definition() != stream.definition():
+            if known is not None or stream.name in self._refused_streams:
+                if known is None or known.definition() != stream.definition():
                     raise StreamError(
                         "stream-differs",
                         f"stream {stream.name!r} exists with another definition",
                         hint="Use another name, or a new state folder.",
                     )
                 return False
-            alike = next((name for name in self._streams if name.lower() == stream.name.lower()), None)
+            names = (*self._streams, *self._refused_streams)
+            alike = next((name for name in names if name.lower() == stream.name.lower()), None)
             if alike is not None:
                 raise StreamError(
                     "bad-name",
@@ -142,6 +145,8 @@ class Registry:
                         f"aggregate {name!r} exists with another definition",
                         hint="Use another name: queries may rely on the one there is.",
                     )
+                if name in self._refused_aggregates:
+                    raise self._refused_aggregates[name]
                 return False
             define_aggregate(name, definition, self._aggregates)
             with self._catalog.write() as catalog:
@@ -362,16 +367,14 @@ class Registry:
                 log.error("query not accepted", extra={"query": row.name, "reason": str(error)})
             if row.name in self._queries:
                 self._forget(row.name)
-            self._refused[row.name] = Refused(row, error)
+            self._refused[row.name] = RefusedQuery(row, error)
         else:
             self._refused.pop(row.name, None)
             self._remember(one)
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
-        aggregates = AggregateCatalog()
-        for name, definition in definitions.items():
-            aggregates = aggregates.plus(define_aggregate(name, definition, aggregates))
-        self._definitions, self._aggregates = definitions, aggregates
+        self._aggregates, self._refused_aggregates = accepted_aggregates(definitions, self._refused_aggregates)
+        self._definitions = definitions
 
     def _remember(self, one: Registered) -> None:
         self._queries[one.name] = one

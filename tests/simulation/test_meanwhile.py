@@ -3,7 +3,7 @@ while a tick is computed, or by another process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -20,7 +20,7 @@ from weft.errors import StateError
 from weft.plan.placement import Placement
 from weft.registered import Registered, compiled
 from weft.store import transactions
-from weft.store.tables import QueryRow
+from weft.store.tables import AggregateRow, QueryRow, StreamRow
 
 
 @pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
@@ -291,3 +291,47 @@ def test_a_query_that_is_refused_while_no_tick_runs_loses_nothing(world: World) 
         assert world.engine.registry.refused("s") == ["q"]
     world.run([tick(6, "a"), tick(8, "a")])
     assert counts(world.engine.query("q")) == [1, 2, 2]
+
+
+def test_an_aggregate_or_a_stream_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
+    """As a query that is not: the engine opens, what uses them does not run, and nothing takes their names."""
+    good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")
+    slow = {"parameters": "x string", "statistics": {"a": "count(CASE WHEN x RLIKE '(a+)+b' THEN 1 END)"},
+            "merge": {"a": "sum"}, "result": "a"}
+    stream = {**world.engine.registry.stream("s").definition(), "columns": [["ts", "timestamp"], ["x", "hologram"]]}
+    sqls = {"by aggregate": "SELECT slow(k) AS n FROM s", "by stream": "SELECT count(*) AS n FROM odd"}
+    with world.engine.catalog.write() as catalog:
+        catalog.put_aggregate(AggregateRow(name="slow", definition=slow))
+        catalog.put_stream(StreamRow(name="odd", definition=stream))
+        catalog.put_queries(
+            QueryRow(name=name, stream="s" if "slow" in sql else "odd", sql=sql, definition={"keep": "1 day", "eager": False})
+            for name, sql in sqls.items()
+        )
+    world.run([tick(1, "a"), tick(3, "a")])
+    assert counts(good) == [1]
+    world.forget()
+    engine = world.engine
+    assert counts(engine.query("good")) == [1] and list(engine.registry.streams()) == ["s"]
+
+    def read(name: str) -> Callable[[], object]:
+        return lambda: engine.query(name).result()
+
+    def add(name: str) -> None:
+        engine.add_stream(name, source="parquet", path=world.folder, schema="ts timestamp", event_time="ts")
+
+    for act, code in [
+        (read("by aggregate"), "query-not-accepted"),
+        (read("by stream"), "query-not-accepted"),
+        (lambda: engine.registry.stream("odd"), "stream-not-accepted"),
+        (lambda: add("odd"), "stream-differs"),
+        (lambda: add("ODD"), "bad-name"),
+        (lambda: engine.create_aggregate("slow", **slow), "bad-pattern"),
+        (lambda: engine.create_aggregate("slow", **{**slow, "result": "a + 1"}), "aggregate-differs"),
+    ]:
+        with pytest.raises(weft.WeftError) as refusal:
+            act()
+        assert refusal.value.code == code
+    for name in sqls:
+        engine.query(name).drop()
+    world.run([tick(5, "a")])
+    assert counts(engine.query("good")) == [1, 1]
