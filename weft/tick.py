@@ -254,14 +254,16 @@ class Ticker:
             with watch.stage("mend"):
                 letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
             return plan, found, new, letters
-        try:
-            plan, found, new = self._compute(batch, watch)
-        except FAILURES:
-            with watch.stage("mend"):
-                stopped = self._stop_failing(batch)
-            if not stopped:
-                raise
-            plan, found, new = self._compute(batch, watch)
+        while True:
+            try:
+                plan, found, new = self._compute(batch, watch)
+                break
+            except FAILURES:
+                with watch.stage("mend"):
+                    stopped = self._stop_failing(batch)
+                if not stopped:
+                    raise
+                # Again without them: with queries that were registered meanwhile, which may fail too.
         # What was taken out before is part of what arrived.
         return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
 
