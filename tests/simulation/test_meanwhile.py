@@ -208,24 +208,6 @@ def test_streams_differ_by_more_than_capitals(world: World) -> None:
     assert refusal.value.code == "bad-name" and list(world.engine.registry.streams()) == ["s"]
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", ""])
-def test_a_text_that_is_no_moment_is_refused(world: World, text: str) -> None:
-    world.run([Query("q", (), ("n",), Window(2, 2), "forever", eager=False), tick(1, "a"), tick(5, "a")])
-    query = world.engine.query("q")
-    for read in (lambda: query.result(end=text), lambda: query.results(since=text), lambda: query.results(until=text)):
-        with pytest.raises(weft.EngineError) as refusal:
-            read()
-        assert refusal.value.code == "bad-moment" and refusal.value.hint
-
-
-def test_changes_are_since_a_tick(world: World) -> None:
-    world.run([Query("q", ("k",), ("n",), None, "forever", eager=False), tick(1, "a"), tick(2, "b")])
-    assert world.engine.query("q").changes(since=0)["k"].to_pylist() == ["b"]
-    with pytest.raises(weft.EngineError) as refusal:
-        world.engine.query("q").changes(since="yesterday")  # type: ignore[arg-type]
-    assert refusal.value.code == "bad-tick" and refusal.value.hint
-
-
 def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
     """As after an upgrade that closed a door: the engine opens, the others run, and it can be dropped."""
     good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")

@@ -1,15 +1,19 @@
-"""Reads that meet something else: a tick that commits meanwhile, and files that were made when others were registered."""
+"""Reads that meet something else: a tick that commits meanwhile, files that were made when others were registered, and
+arguments that are none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 import weft
 from tests.simulation.meanwhile import tick
-from tests.simulation.world import World
+from tests.simulation.world import Query, Window, World
 from weft.handle import ContinuousQuery
 from weft.read.reader import Reader
 from weft.store import tend
@@ -81,3 +85,31 @@ def test_a_window_in_which_nothing_happened_is_looked_up_too(world: World) -> No
     with patch.object(Reader, "windows", side_effect=AssertionError("it is merged anew")):
         assert engine.query("q3").result(end="1970-01-01T00:00:04")["n"].to_pylist() == [1]
         assert engine.query("q4").result(end="1970-01-01T00:00:04")["n"].to_pylist() == []
+
+
+@pytest.mark.parametrize("odd", ["yesterday", "2026-13-01", "", 5, 1.5, True, date(2026, 1, 5), b"2026-01-05", []])
+def test_what_is_no_moment_is_refused(world: World, odd: Any) -> None:
+    world.run([Query("q", (), ("n",), Window(2, 2), "forever", eager=False), tick(1, "a"), tick(5, "a")])
+    query = world.engine.query("q")
+    for read in (lambda: query.result(end=odd), lambda: query.results(since=odd), lambda: query.results(until=odd)):
+        with pytest.raises(weft.EngineError) as refusal:
+            read()
+        assert refusal.value.code == "bad-moment" and refusal.value.hint
+
+
+def test_changes_are_since_a_tick(world: World) -> None:
+    world.run([Query("q", ("k",), ("n",), None, "forever", eager=False), tick(1, "a"), tick(2, "b")])
+    query = world.engine.query("q")
+    frame = query.changes().to_pandas()
+    for since, keys in [(0, ["b"]), (frame["tick"].min(), ["b"]), (frame["tick"].max(), []), (np.uint8(0), ["b"])]:
+        assert query.changes(since=since)["k"].to_pylist() == keys
+    # Before the first tick, and after the last there can be.
+    assert query.changes(since=-(2**70)).num_rows == 2 and query.changes(since=2**70).num_rows == 0
+
+
+@pytest.mark.parametrize("odd", ["yesterday", 0.0, True, np.bool_(False), None, datetime(2026, 1, 5, tzinfo=UTC)])
+def test_what_is_no_tick_is_refused(world: World, odd: Any) -> None:
+    world.run([Query("q", ("k",), ("n",), None, "forever", eager=False), tick(1, "a")])
+    with pytest.raises(weft.EngineError) as refusal:
+        world.engine.query("q").changes(since=odd)
+    assert refusal.value.code == "bad-tick" and refusal.value.hint
