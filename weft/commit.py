@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -11,8 +11,11 @@ import pyarrow.compute as pc
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
+from weft.plan.placement import Placement
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
+from weft.registered import Registered, moved
+from weft.registry import FAILED
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
@@ -29,7 +32,6 @@ from weft.store.tend import write_product
 
 if TYPE_CHECKING:
     from weft.planning import Plan
-    from weft.registered import Registered
 
 # Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
 MAX_DROPS = 100
@@ -64,11 +66,15 @@ class Written:
 
 @dataclass(frozen=True)
 class Published:
-    """The state after a commit, the queries that took effect with it (batch and moment), and the catalog's revision."""
+    """The state after a commit, the rows of the queries that took effect with it, and the catalog's revision.
+
+    `alone` says that nobody else had changed the catalog since the plan was made.
+    """
 
     state: StreamState
-    since: Mapping[str, tuple[int, int]]
+    since: tuple[QueryRow, ...]
     revision: int
+    alone: bool
 
 
 def write(
@@ -117,10 +123,12 @@ def publish(
     state: StreamState,
     delay: int,
     catalog: Catalog,
+    refused: Iterable[str] = (),
 ) -> Published:
     """Make the tick visible, whole; queries that wait for their first tick take effect with it.
 
-    `revision` is the catalog's as it was when the plan was made: others may have changed queries since.
+    `revision` is the catalog's as it was when the plan was made: others may have changed queries since. `refused` are
+    the queries that ticks computed before, and that this Weft does not accept.
     """
     row, network = _tick_row(harvest, state, delay), plan.network
     layouts = {product.layout.id: product.layout for _, product in written.products}
@@ -143,16 +151,17 @@ def publish(
             written.plan,
         )
         failpoint("commit-inside")
-        if writer.revision() != revision:
-            writer.update_queries(_moved_later(plan.queries, writer.queries(stream=state.stream), row))
-        since = activate(_waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id)
-        if since:
-            writer.update_queries(
-                {
-                    name: {"from_batch": first, "complete_from": moment, "status": "running"}
-                    for name, (first, moment) in since.items()
-                }
-            )
+        alone = writer.revision() == revision
+        known = map(writer.query, refused) if alone else writer.queries(stream=state.stream)
+        counted = [one for one in known if one is not None and one.from_batch is not None and one.status != FAILED]
+        writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
+        since: dict[str, QueryChange] = {
+            name: {"from_batch": first, "complete_from": moment, "status": "running"}
+            for name, (first, moment) in activate(
+                _waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id
+            ).items()
+        }
+        writer.update_queries(since)
         revision = writer.revision()
         writer.delete_nodes([node for node in state.synopses if node not in network.kept])
         writer.put_tick(row, detail={**harvest.counts, "plan": written.plan.version})
@@ -160,7 +169,8 @@ def publish(
             writer.put_plan(written.plan)
         failpoint("commit-end")
     failpoint("commit-after")
-    return Published(after, since, revision)
+    active = tuple(replace(plan.queries[name].row, **change) for name, change in since.items())
+    return Published(after, active, revision, alone)
 
 
 def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:
@@ -173,17 +183,33 @@ def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> 
 def _moved_later(
     planned: Mapping[str, Registered], stored: Iterable[QueryRow], tick: TickRow
 ) -> dict[str, QueryChange]:
-    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next."""
+    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next.
+
+    However often they were moved: where the tick did not find them, no row ever was.
+    """
+    moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
     changes: dict[str, QueryChange] = {}
     for row in stored:
         one = planned.get(row.name)
-        if one is None or not one.row.is_registration_of(row) or one.row.definition == row.definition:
-            continue
-        *pasts, last = row.definition.get("pasts") or [{"until": tick.batch_id + 1}]
-        if last["until"] <= tick.batch_id:
-            moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
-            later = {**last, "until": tick.batch_id + 1, "moment": moment}
-            changes[row.name] = {"definition": {**row.definition, "pasts": [*pasts, later]}}
+        if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
+            counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
+            definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
+            changes[row.name] = {"definition": definition}
+    return changes
+
+
+def _left_out(planned: Mapping[str, Registered], stored: Iterable[QueryRow]) -> dict[str, QueryChange]:
+    """Queries that ticks computed before, but not this one: should they be accepted again, they begin anew."""
+    changes: dict[str, QueryChange] = {}
+    for row in stored:
+        if row.name not in planned or not planned[row.name].row.is_registration_of(row):
+            definition = {key: value for key, value in row.definition.items() if key != "pasts"}
+            changes[row.name] = {
+                "definition": definition,
+                "from_batch": None,
+                "complete_from": None,
+                "status": "registered",
+            }
     return changes
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
 from weft.errors import EngineError, StateError
+from weft.moments import Moment, datetime_of, moment_of, tick_of
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.plan.needs import Needs
 from weft.plan.route import Route
-from weft.plan.windows import MICROSECOND, micros
+from weft.plan.windows import micros
 from weft.read.merge import quoted
 from weft.read.reader import NEVER, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from weft.engine import Engine
     from weft.registered import Registered
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Moment = datetime | str
 Answer = TypeVar("Answer")
 
 
@@ -85,11 +84,11 @@ class ContinuousQuery:
             if state.watermark is None:
                 return result_schema(registered.needs).empty_table()
             return self._window(registered, state, window.newest_closed_end(state.watermark))
-        moment = _moment(end)
+        moment = moment_of(end)
         if not window.is_end(moment):
             raise EngineError(
                 "no-such-window",
-                f"no window of query {self.name!r} ends at {_datetime(moment)}",
+                f"no window of query {self.name!r} ends at {datetime_of(moment)}",
                 hint=f"Its windows have {window}: ends are that far apart.",
             )
         return self._window(registered, state, moment)
@@ -110,29 +109,27 @@ class ContinuousQuery:
         if state.watermark is None:
             return result_schema(registered.needs).empty_table()
         kept_from = max(self._first_row(state, registered), self._oldest(registered, state))
-        after = kept_from if since is None else max(kept_from, _moment(since))
-        last = state.watermark if until is None else min(state.watermark, _moment(until))
+        after = kept_from if since is None else max(kept_from, moment_of(since))
+        last = state.watermark if until is None else min(state.watermark, moment_of(until))
         return self._windows(registered, state, window.ends(after=after, until=last))
 
-    def changes(self, since: int = -1) -> pa.Table:
+    def changes(self, since: SupportsIndex = -1) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
 
         The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
         """
         return self._read(lambda state: self._changes(state, since))
 
-    def _changes(self, state: StreamState, since: int) -> pa.Table:
+    def _changes(self, state: StreamState, since: SupportsIndex) -> pa.Table:
         registered = self._readable()
         if registered.needs.window is not None:
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
-        if not isinstance(since, int):
-            hint = "Give the greatest tick that was seen so far, or leave it out."
-            raise EngineError("bad-tick", f"{since!r} is not the number of a tick", hint=hint)
+        after = tick_of(since)
         routes, reader = self._routes(registered, state), self._engine.reader
         if registered.pasts:
             view, moment = registered.filtered_changes_view, routes[0].complete_from
-            return reader.moved_totals(registered.steps, view, state, moment, since=since)
-        return reader.running(registered.needs, registered.changes_view, state, routes, since=since)
+            return reader.moved_totals(registered.steps, view, state, moment, since=after)
+        return reader.running(registered.needs, registered.changes_view, state, routes, since=after)
 
     def to_pandas(self) -> PandasFrame:
         """result() as a pandas DataFrame."""
@@ -216,7 +213,7 @@ class ContinuousQuery:
 
     def _routes(self, registered: Registered, state: StreamState) -> tuple[Route, ...]:
         """Where the query reads: once it has taken effect, its own nodes, from the moment it was promised then."""
-        promised = registered.row.complete_from
+        promised = _promised(registered, state)
         if promised is not None:
             return tuple(Route(part.node, promised) for part in registered.needs.parts)
         routes = read_routes(registered.needs, state)
@@ -289,7 +286,7 @@ class ContinuousQuery:
         first = max(self._oldest(registered, state), self._first_row(state, registered))
         newest = window.newest_closed_end(watermark)
         count = max(0, (newest - window.newest_closed_end(first)) // micros(window.slide))
-        return {"windows": count, "last_result": _datetime(newest) if count else None}
+        return {"windows": count, "last_result": datetime_of(newest) if count else None}
 
     def _counted_rows(self, registered: Registered, state: StreamState) -> int:
         """How many rows of the stream are in what is kept for this query, each once."""
@@ -334,36 +331,17 @@ def complete_since(registered: Registered, state: StreamState) -> datetime | int
     moment = _complete_from(registered, state, read_routes(registered.needs, state))
     if moment == NEVER:
         return None
-    return moment if registered.needs.window is None and moment != EARLIEST else _datetime(moment)
+    return moment if registered.needs.window is None and moment != EARLIEST else datetime_of(moment)
 
 
 def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:
-    promised = registered.row.complete_from
+    promised = _promised(registered, state)
     if promised is not None:
         return promised
     return max(state.dropped_until(registered.needs.window), *(one.complete_from for one in routes))
 
 
-def _moment(value: Moment) -> int:
-    """A moment in microseconds; a text or a datetime without a zone is UTC."""
-    if isinstance(value, str):
-        value = _parsed(value)
-    if value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    return (value - EPOCH) // MICROSECOND
-
-
-def _parsed(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        hint = "Give a datetime, or a text such as 2026-01-05T12:00:00."
-        raise EngineError("bad-moment", f"{text[:200]!r} is no moment", hint=hint) from error
-
-
-def _datetime(moment: int) -> datetime:
-    """A moment as a datetime, as far as datetimes reach."""
-    try:
-        return EPOCH + timedelta(microseconds=moment)
-    except OverflowError:
-        return datetime.min.replace(tzinfo=UTC) if moment < 0 else datetime.max.replace(tzinfo=UTC)
+def _promised(registered: Registered, state: StreamState) -> int | None:
+    """From which moment on the query was said to be complete; None in a state from before its first tick."""
+    row = registered.row
+    return row.complete_from if row.from_batch is not None and row.from_batch <= state.batch_id else None

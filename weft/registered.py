@@ -115,11 +115,18 @@ def placed(one: Registered) -> Registered:
 
 
 def moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
-    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
+    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached.
+
+    One that moved with this very batch already has no row where it is: it moves from where it was before that.
+    """
     definition = one.row.definition
     pasts = list(definition.get("pasts", ()))
-    if one.row.from_batch is not None:
-        pasts.append(Moved(one.placement, batch, moment).definition())
+    if one.row.from_batch is not None and placement != one.placement:
+        if not pasts or pasts[-1]["until"] != batch:
+            pasts.append(Moved(one.placement, batch, moment).definition())
+        elif Placement.from_definition(pasts[-1]) == placement:
+            # It never left.
+            pasts.pop()
     kept: dict[str, Any] = {key: definition[key] for key in ("keep", "eager", "mark") if key in definition}
     return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
 

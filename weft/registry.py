@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+from weft.accepted import RefusedQuery, accepted_aggregates, accepted_streams
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
@@ -38,9 +39,11 @@ class Registry:
         self._lock = threading.RLock()
         self._revision = -1
         self._streams: dict[str, Stream] = {}
+        self._refused_streams: dict[str, WeftError] = {}
         self._queries: dict[str, Registered] = {}
-        self._refused: dict[str, WeftError] = {}
+        self._refused: dict[str, RefusedQuery] = {}
         self._aggregates = AggregateCatalog()
+        self._refused_aggregates: dict[str, WeftError] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._versions: dict[str, int] = {}
         self.refresh()
@@ -57,17 +60,18 @@ class Registry:
             return self._revision
 
     def follow(self, catalog: Reader) -> None:
-        """Be as the catalog is in this transaction."""
+        """Be as the catalog is in this transaction, or as it was later: whoever waited may look at an older moment."""
         with self._lock:
             revision = catalog.revision()
-            if revision == self._revision:
+            if revision <= self._revision:
                 return
-            self._streams = {row.name: Stream.from_definition(row.name, row.definition) for row in catalog.streams()}
+            streams = {row.name: row.definition for row in catalog.streams()}
+            self._streams, self._refused_streams = accepted_streams(streams, self._refused_streams)
             self._define({row.name: row.definition for row in catalog.aggregates()})
             rows = {row.name: row for row in catalog.queries()}
             for name in [name for name in self._queries if name not in rows]:
                 self._forget(name)
-            self._refused = {name: error for name, error in self._refused.items() if name in rows}
+            self._refused = {name: one for name, one in self._refused.items() if name in rows}
             for name, row in rows.items():
                 known = self._queries.get(name)
                 if known is None or not known.row.is_registration_of(row):
@@ -84,6 +88,12 @@ class Registry:
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
         with self._lock:
+            if name in self._refused_streams:
+                raise StreamError(
+                    "stream-not-accepted",
+                    f"stream {name!r} is there, but this Weft does not accept it: {self._refused_streams[name]}",
+                    hint="Add it in another form, under another name.",
+                )
             if name not in self._streams:
                 raise StreamError(
                     "unknown-stream",
@@ -101,15 +111,16 @@ class Registry:
         with self._lock:
             self.refresh()
             known = self._streams.get(stream.name)
-            if known is not None:
-                if known.definition() != stream.definition():
+            if known is not None or stream.name in self._refused_streams:
+                if known is None or known.definition() != stream.definition():
                     raise StreamError(
                         "stream-differs",
                         f"stream {stream.name!r} exists with another definition",
                         hint="Use another name, or a new state folder.",
                     )
                 return False
-            alike = next((name for name in self._streams if name.lower() == stream.name.lower()), None)
+            names = (*self._streams, *self._refused_streams)
+            alike = next((name for name in names if name.lower() == stream.name.lower()), None)
             if alike is not None:
                 raise StreamError(
                     "bad-name",
@@ -119,8 +130,8 @@ class Registry:
             with self._catalog.write() as catalog:
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
                 revision = catalog.revision()
-            self._changed(revision)
             self._streams[stream.name] = stream
+            self._changed(revision)
             return True
 
     def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
@@ -134,13 +145,15 @@ class Registry:
                         f"aggregate {name!r} exists with another definition",
                         hint="Use another name: queries may rely on the one there is.",
                     )
+                if name in self._refused_aggregates:
+                    raise self._refused_aggregates[name]
                 return False
             define_aggregate(name, definition, self._aggregates)
             with self._catalog.write() as catalog:
                 catalog.put_aggregate(AggregateRow(name=name, definition=dict(definition)))
                 revision = catalog.revision()
-            self._changed(revision)
             self._define({**self._definitions, name: dict(definition)})
+            self._changed(revision)
             return True
 
     def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
@@ -153,16 +166,18 @@ class Registry:
                 compiled = self._admit(name, sql, kept, eager)
                 if compiled is not None:
                     fresh.append(compiled)
-            if fresh:
-                with self._catalog.write() as catalog:
-                    catalog.put_queries(one.row for one in fresh)
-                    revision = catalog.revision()
-                    failpoint("register-inside")
-                failpoint("register-after")
-                self._changed(revision)
-                for one in fresh:
-                    self._remember(one)
-            return [self._queries[name] for name in texts]
+            if not fresh:
+                return [self._queries[name] for name in texts]
+            with self._catalog.write() as catalog:
+                catalog.put_queries(one.row for one in fresh)
+                revision = catalog.revision()
+                failpoint("register-inside")
+            failpoint("register-after")
+            for one in fresh:
+                self._remember(one)
+            registered = [self._queries[name] for name in texts]
+            self._changed(revision)
+            return registered
 
     def preview(self, sql: str, keep: str = DEFAULT_KEEP) -> Registered:
         """A query as it would be registered, without registering it."""
@@ -181,9 +196,9 @@ class Registry:
                 revision = catalog.revision()
                 failpoint("drop-inside")
             failpoint("drop-after")
-            self._changed(revision)
             if self._refused.pop(name, None) is None:
                 self._forget(name)
+            self._changed(revision)
 
     def query(self, name: str) -> Registered:
         """The query of this name."""
@@ -193,7 +208,7 @@ class Registry:
             if name in self._refused:
                 raise EngineError(
                     "query-not-accepted",
-                    f"query {name!r} is registered, but this Weft does not accept it: {self._refused[name]}",
+                    f"query {name!r} is registered, but this Weft does not accept it: {self._refused[name].error}",
                     hint="Drop it, and register it in another form.",
                 )
             if name not in self._queries:
@@ -206,6 +221,12 @@ class Registry:
         """Whether a query of this name is registered that this Weft does not accept."""
         with self._lock:
             return name in self._refused
+
+    def refused(self, stream: str) -> list[str]:
+        """The queries of a stream that ticks computed before this Weft, which does not accept them, ran it."""
+        with self._lock:
+            rows = (one.row for one in self._refused.values())
+            return [row.name for row in rows if row.stream == stream and row.from_batch is not None]
 
     def queries(self, stream: str | None = None, *, failed: bool = True) -> dict[str, Registered]:
         """The queries, of one stream or all, with or without those that failed."""
@@ -283,20 +304,31 @@ class Registry:
         with self._lock:
             return self._versions.get(stream, 0)
 
-    def activated(self, rows: Mapping[str, tuple[int, int]], revision: int) -> None:
-        """Note since which batch and from which moment on queries are complete, as the catalog has it now."""
+    def activated(self, rows: Sequence[QueryRow], revision: int, *, alone: bool) -> None:
+        """Note since which batch and from which moment on queries are complete, as the catalog has it now.
+
+        Where others had changed the catalog since the tick was planned, its commit may have changed more than that.
+        """
         with self._lock:
-            for name, (batch, moment) in rows.items():
-                if name in self._queries:
-                    known = self._queries[name]
-                    self._queries[name] = replace(known, row=replace(known.row, from_batch=batch, complete_from=moment))
+            if not alone:
+                self.refresh()
+                return
+            for row in rows:
+                known = self._queries.get(row.name)
+                if known is not None and known.row.is_registration_of(row):
+                    active = replace(
+                        known.row, from_batch=row.from_batch, complete_from=row.complete_from, status=row.status
+                    )
+                    self._queries[row.name] = replace(known, row=active)
             if rows:
                 self._changed(revision)
 
     def _changed(self, revision: int) -> None:
-        """Note a change of its own; where others changed something in between, that is still to be taken over."""
+        """Note a change of its own, once it is made here; where others changed something in between, take that over."""
         if revision == self._revision + 1:
             self._revision = revision
+        elif revision > self._revision:
+            self.refresh()
 
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
         """The compiled query, or None when the same is registered already."""
@@ -335,16 +367,14 @@ class Registry:
                 log.error("query not accepted", extra={"query": row.name, "reason": str(error)})
             if row.name in self._queries:
                 self._forget(row.name)
-            self._refused[row.name] = error
+            self._refused[row.name] = RefusedQuery(row, error)
         else:
             self._refused.pop(row.name, None)
             self._remember(one)
 
     def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
-        aggregates = AggregateCatalog()
-        for name, definition in definitions.items():
-            aggregates = aggregates.plus(define_aggregate(name, definition, aggregates))
-        self._definitions, self._aggregates = definitions, aggregates
+        self._aggregates, self._refused_aggregates = accepted_aggregates(definitions, self._refused_aggregates)
+        self._definitions = definitions
 
     def _remember(self, one: Registered) -> None:
         self._queries[one.name] = one

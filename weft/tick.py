@@ -256,14 +256,16 @@ class Ticker:
             with watch.stage("mend"):
                 letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
             return plan, found, new, letters
-        try:
-            plan, found, new = self._compute(batch, watch)
-        except FAILURES:
-            with watch.stage("mend"):
-                stopped = self._stop_failing(batch)
-            if not stopped:
-                raise
-            plan, found, new = self._compute(batch, watch)
+        while True:
+            try:
+                plan, found, new = self._compute(batch, watch)
+                break
+            except FAILURES:
+                with watch.stage("mend"):
+                    stopped = self._stop_failing(batch)
+                if not stopped:
+                    raise
+                # Again without them: with queries that were registered meanwhile, which may fail too.
         # What was taken out before is part of what arrived.
         return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
 
@@ -313,8 +315,9 @@ class Ticker:
             extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
             log.warning("rows left out", extra=extra)
         written = write(harvest, plan, self._state, self._catalog, self._files, self._duck, self._cache)
-        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog)
-        self._registry.activated(done.since, done.revision)
+        refused = self._registry.refused(self.stream.name)
+        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog, refused)
+        self._registry.activated(done.since, done.revision, alone=done.alone)
         self._state = done.state
 
     def _finish(self, plan: Plan, before: int | None) -> None:

@@ -6,11 +6,12 @@ Those of the checkpoint are in test_replay.py, those of the catalog alone in tes
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import duckdb
 import pyarrow as pa
@@ -27,6 +28,8 @@ from weft.errors import StateError
 from weft.failpoint import KILLED
 from weft.plan.network import Network
 from weft.planning import late_readers
+from weft.registered import Registered
+from weft.registry import Registry
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.level0 import Statement
@@ -176,6 +179,28 @@ def test_an_executor_lost_while_the_guilty_are_sought_changes_nothing(tmp_path: 
         if LosingBatch.left:
             break
     assert tries > 5
+
+
+def test_a_bad_query_registered_while_the_guilty_are_sought_stops_alone(opened: Open) -> None:
+    """The batch runs again without those who failed, and with those who came meanwhile."""
+    engine = opened()
+    engine.register_all({f"q{number}": SQL for number in range(4)})
+    bad = [f"SELECT k, sum(v / d) AS x{number} FROM {STREAM} GROUP BY window(ts, '10 seconds'), k" for number in range(3)]
+    engine.register(bad[0], name="failing")
+    for number in range(POISON):
+        tick(engine, number)
+    fail, more = Registry.fail, {"newcomer": bad[1], "another": bad[2]}
+
+    def fail_slowly(registry: Registry, queries: Mapping[str, Registered], reasons: Mapping[str, str]) -> None:
+        fail(registry, queries, reasons)
+        if more:
+            name, sql = more.popitem()
+            engine.register(sql, name=name)
+
+    with patch.object(Registry, "fail", fail_slowly):
+        tick(engine, POISON)
+    assert {one.name for one in engine.queries() if one.status == "failed"} == {"failing", "newcomer", "another"}
+    assert engine.state_of(STREAM).totals["rows"] == (POISON + 1) * SMALL.rows
 
 
 class LosingBatch(CrashBatch):

@@ -3,43 +3,24 @@ while a tick is computed, or by another process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-from random import Random
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 import weft
 from tests.simulation import test_simulation
+from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
-from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World, at
+from tests.simulation.world import Crash, Query, Window, World, at
+from weft import registry
 from weft.errors import StateError
 from weft.plan.placement import Placement
+from weft.registered import Registered, compiled
 from weft.store import transactions
-from weft.store.tables import QueryRow
-
-
-def tick(second: int, *keys: str) -> Tick:
-    """One row a key at that second, and none before it."""
-    rows = ({"ts": second * SECOND + place, "k": key, "g": 1, "v": 1} for place, key in enumerate(keys))
-    return Tick(tuple(tuple(row.items()) for row in rows))
-
-
-@pytest.fixture
-def world(place: Path) -> Iterator[World]:
-    made = World(place, Random(1), delay=0)
-    yield made
-    made.forget()
-
-
-def die() -> None:
-    raise Crash
-
-
-def counts(query: weft.ContinuousQuery) -> list[int]:
-    return query.results()["n"].to_pylist()
+from weft.store.tables import AggregateRow, QueryRow, StreamRow
 
 
 @pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
@@ -155,6 +136,58 @@ def test_what_another_process_registers_is_not_missed_for_a_change_of_ones_own(w
         assert engine.registry.query("theirs").keep is None
 
 
+def test_what_is_registered_never_goes_back(world: World) -> None:
+    """As when a thread that reads has looked at the catalog, and waits for one that changes it."""
+    engine = world.engine
+    count = "SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')"
+    engine.register(count, name="dropped")
+    with closing(weft.Engine(world.folder / "state")) as other:
+        # Between what the engine knows and what it changes there may be what another process changed.
+        other.register(count, name="theirs")
+        with engine.catalog.read() as earlier:
+            engine.add_stream("new", source="parquet", path=world.folder, schema="ts timestamp", event_time="ts")
+            other.register(count, name="theirs too")
+            with engine.catalog.read() as between:
+                engine.query("dropped").drop()
+                engine.register(count, name="mine")
+                engine.create_aggregate("most", statistics={"a": "max(x)"}, merge={"a": "max"}, result="a")
+                for moment in (earlier, between):
+                    engine.registry.follow(moment)
+                    assert set(engine.registry.streams()) == {"s", "new"}
+                    assert set(engine.registry.queries()) == {"theirs", "theirs too", "mine"}
+                    assert engine.registry.preview("SELECT most(v) AS n FROM s")
+
+
+def test_a_change_of_ones_own_outlives_a_look_at_what_came_right_before_it(world: World) -> None:
+    engine = world.engine
+    count = "SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')"
+    for name in ("one", "two"):
+        engine.register(count, name=name)
+    with closing(weft.Engine(world.folder / "state")) as other:
+        other.register(count, name="theirs")
+        with engine.catalog.read() as between:
+            engine.query("one").drop()
+            engine.registry.follow(between)
+            assert set(engine.registry.queries()) == {"two", "theirs"}
+
+
+def test_a_query_that_is_replaced_right_after_a_commit_waits_for_the_next(world: World) -> None:
+    engine = world.engine
+    engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="other")
+    world.run([tick(1, "a")])
+    engine.register("SELECT sum(v) AS n FROM s GROUP BY window(ts, '2 seconds')", name="q")
+
+    def replace() -> None:
+        engine.query("q").drop()
+        engine.register("SELECT k, count(*) AS n FROM s GROUP BY window(ts, '2 seconds'), k", name="q")
+
+    with at("commit-after", replace):
+        world._do(tick(3, "a", "b"))
+    assert engine.query("q").status == "registered" and engine.query("q").complete_from is None
+    world.run([tick(5, "a", "b"), tick(7, "a")])
+    assert counts(engine.query("q")) == [1, 1]
+
+
 def test_a_checkpoint_from_long_ago_halts(world: World) -> None:
     """Its batches would be taken for those that have the same numbers."""
     world.engine.register("SELECT count(*) AS n FROM s", name="q")
@@ -175,24 +208,6 @@ def test_streams_differ_by_more_than_capitals(world: World) -> None:
     assert refusal.value.code == "bad-name" and list(world.engine.registry.streams()) == ["s"]
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", ""])
-def test_a_text_that_is_no_moment_is_refused(world: World, text: str) -> None:
-    world.run([Query("q", (), ("n",), Window(2, 2), "forever", eager=False), tick(1, "a"), tick(5, "a")])
-    query = world.engine.query("q")
-    for read in (lambda: query.result(end=text), lambda: query.results(since=text), lambda: query.results(until=text)):
-        with pytest.raises(weft.EngineError) as refusal:
-            read()
-        assert refusal.value.code == "bad-moment" and refusal.value.hint
-
-
-def test_changes_are_since_a_tick(world: World) -> None:
-    world.run([Query("q", ("k",), ("n",), None, "forever", eager=False), tick(1, "a"), tick(2, "b")])
-    assert world.engine.query("q").changes(since=0)["k"].to_pylist() == ["b"]
-    with pytest.raises(weft.EngineError) as refusal:
-        world.engine.query("q").changes(since="yesterday")  # type: ignore[arg-type]
-    assert refusal.value.code == "bad-tick" and refusal.value.hint
-
-
 def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
     """As after an upgrade that closed a door: the engine opens, the others run, and it can be dropped."""
     good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")
@@ -211,3 +226,94 @@ def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: W
     new = world.engine.register("SELECT count(*) AS n FROM s WHERE k = 'aab'", name="old")
     world.run([tick(5, "aab"), tick(7, "a")])
     assert new.result()["n"].to_pylist() == [1]
+
+
+@contextmanager
+def refusing(world: World, name: str) -> Iterator[None]:
+    """Until its end another Weft runs, one that does not accept a query."""
+
+    def strict(row: QueryRow, *rest: Any) -> Registered:
+        if row.name == name:
+            raise weft.SqlError("bad-pattern", "not accepted", hint="Write it in another way.")
+        return compiled(row, *rest)
+
+    world.forget()
+    with patch.object(registry, "compiled", strict):
+        yield
+        world.forget()
+
+
+@pytest.mark.parametrize("trees", [[], ["apart"], ["apart", ""]])
+def test_a_query_that_is_accepted_again_begins_anew(world: World, trees: list[str]) -> None:
+    """As after an upgrade and a step back: ticks between the two know nothing of it."""
+    world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')", name="q")
+    world.engine.register("SELECT count(*) AS n FROM s", name="other")
+    world.run([tick(2, "a"), tick(4, "a")])
+    for tree in trees:
+        world.engine._ticker("s").place({"q": Placement(tree)})
+        world.run([tick(6, "a"), tick(8, "a")])
+    with refusing(world, "q"):
+        for second in (10, 12):
+            world.run([tick(second, "a")])
+        with pytest.raises(weft.EngineError):
+            world.engine.query("q").result()
+    assert world.engine.query("q").status == "registered"
+    for number in range(7, 15):
+        world.run([tick(2 * number, "a")])
+    assert world.engine.query("q").status == "running"
+    assert set(counts(world.engine.query("q"))) == {4}
+    assert "pasts" not in world.engine.registry.query("q").row.definition
+    assert world.engine.query("other").result()["n"].to_pylist() == [10 + 2 * len(trees) + 2]
+
+
+def test_a_query_that_is_refused_while_no_tick_runs_loses_nothing(world: World) -> None:
+    world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '4 seconds', '2 seconds')", name="q")
+    world.run([tick(2, "a"), tick(4, "a")])
+    with refusing(world, "q"):
+        assert world.engine.registry.refused("s") == ["q"]
+    world.run([tick(6, "a"), tick(8, "a")])
+    assert counts(world.engine.query("q")) == [1, 2, 2]
+
+
+def test_an_aggregate_or_a_stream_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
+    """As a query that is not: the engine opens, what uses them does not run, and nothing takes their names."""
+    good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")
+    slow = {"parameters": "x string", "statistics": {"a": "count(CASE WHEN x RLIKE '(a+)+b' THEN 1 END)"},
+            "merge": {"a": "sum"}, "result": "a"}
+    stream = {**world.engine.registry.stream("s").definition(), "columns": [["ts", "timestamp"], ["x", "hologram"]]}
+    sqls = {"by aggregate": "SELECT slow(k) AS n FROM s", "by stream": "SELECT count(*) AS n FROM odd"}
+    with world.engine.catalog.write() as catalog:
+        catalog.put_aggregate(AggregateRow(name="slow", definition=slow))
+        catalog.put_stream(StreamRow(name="odd", definition=stream))
+        catalog.put_queries(
+            QueryRow(name=name, stream="s" if "slow" in sql else "odd", sql=sql, definition={"keep": "1 day", "eager": False})
+            for name, sql in sqls.items()
+        )
+    world.run([tick(1, "a"), tick(3, "a")])
+    assert counts(good) == [1]
+    world.forget()
+    engine = world.engine
+    assert counts(engine.query("good")) == [1] and list(engine.registry.streams()) == ["s"]
+
+    def read(name: str) -> Callable[[], object]:
+        return lambda: engine.query(name).result()
+
+    def add(name: str) -> None:
+        engine.add_stream(name, source="parquet", path=world.folder, schema="ts timestamp", event_time="ts")
+
+    for act, code in [
+        (read("by aggregate"), "query-not-accepted"),
+        (read("by stream"), "query-not-accepted"),
+        (lambda: engine.registry.stream("odd"), "stream-not-accepted"),
+        (lambda: add("odd"), "stream-differs"),
+        (lambda: add("ODD"), "bad-name"),
+        (lambda: engine.create_aggregate("slow", **slow), "bad-pattern"),
+        (lambda: engine.create_aggregate("slow", **{**slow, "result": "a + 1"}), "aggregate-differs"),
+    ]:
+        with pytest.raises(weft.WeftError) as refusal:
+            act()
+        assert refusal.value.code == code
+    for name in sqls:
+        engine.query(name).drop()
+    world.run([tick(5, "a")])
+    assert counts(engine.query("good")) == [1, 1]

@@ -137,8 +137,11 @@ def random_query(random: Random, name: str) -> Query:
     )
 
 
-def random_steps(random: Random, ticks: int) -> list[Step]:
-    """Ticks whose times go on with some disorder, and queries that come and go between them."""
+def random_steps(random: Random, ticks: int, *, restless: bool = False) -> list[Step]:
+    """Ticks whose times go on with some disorder, and queries that come and go between them.
+
+    In a restless life queries that moved may move on, or back, before any tick.
+    """
     steps: list[Step] = []
     alive: list[str] = []
     clock = random.randint(0, 50)
@@ -151,7 +154,8 @@ def random_steps(random: Random, ticks: int) -> list[Step]:
             steps.append(alive.pop(random.randrange(len(alive))))
         if random.random() < 0.4:
             moved = random.sample(alive, random.randint(1, len(alive)))
-            steps.append(Move(tuple((name, random.choice(["", "", "a", "b"])) for name in moved)))
+            for _ in range(random.randint(1, 3) if restless else 1):
+                steps.append(Move(tuple((name, random.choice(["", "", "a", "b"])) for name in moved)))
         clock += random.choice([0, 1, 3, 8, 20])
         rows = []
         for _ in range(random.randint(0, 6)):

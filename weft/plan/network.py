@@ -260,8 +260,10 @@ def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[st
     epochs: dict[str, int] = {}
     left: dict[str, Needs] = {}
     for name, steps in pasts.items():
-        for step, now in zip(steps, [*(later.needs for later in steps[1:]), queries[name]], strict=True):
-            left[f"{name} until batch {step.until}"] = step.needs
+        after = [*(later.needs for later in steps[1:]), queries[name]]
+        for number, (step, now) in enumerate(zip(steps, after, strict=True)):
+            # Two steps may end with one batch, in a catalog from before that was mended: each needs a name of its own.
+            left[f"{name}, step {number}, until batch {step.until}"] = step.needs
             for part in (*step.needs.parts, *now.parts):
                 epochs[part.node] = max(step.until, epochs.get(part.node, 0))
     before = collect(left)

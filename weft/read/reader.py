@@ -28,6 +28,7 @@ from weft.read.types import arrow_type
 from weft.read.view import View
 from weft.sql.expressions import Slot, walk
 from weft.sql.types import TIMESTAMP
+from weft.store.roll import REQUEST, is_on_roll
 from weft.store.rows import START, row_schema
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import SegmentRow
@@ -127,7 +128,7 @@ class Reader:
         """The rows of the windows with these ends, oldest window first."""
         assert needs.window is not None
         schema = result_schema(needs)
-        if not ends:
+        if not ends or any(one.node not in state.synopses for one in found):
             return schema.empty_table()
         length, slide = micros(needs.window.range), micros(needs.window.slide)
         if len(ends) > 1 and length // slide <= MAX_OVERLAP:
@@ -162,12 +163,18 @@ class Reader:
 
     def finished(
         self, needs: Needs, view: View, files: Sequence[SegmentRow], requests: Sequence[str], end: int
-    ) -> pa.Table:
-        """A window that was finished ahead: each part from the file and the line that it is stored under."""
+    ) -> pa.Table | None:
+        """A window that was finished ahead: each part from the file and the line that it is stored under.
+
+        None where a file was made when nobody asked for that line.
+        """
         sources = []
         for part, (file, request, columns) in enumerate(zip(files, requests, view.columns, strict=True)):
+            table = self._cache.get(file)
+            if not is_on_roll(table, request):
+                return None
             offset, length = self._runs(file).get((request, end), (0, 0))
-            rows = self._cache.get(file).slice(offset, length).select([END, *columns])
+            rows = table.slice(offset, length).select([END, *columns])
             sources.append(Source(f"SELECT * FROM weft_finished{part}", {f"weft_finished{part}": rows}))
         return self._run(view, result_schema(needs), sources)
 
@@ -239,7 +246,7 @@ def runs(table: pa.Table) -> dict[tuple[str, int], tuple[int, int]]:
     """The place and length of every run of rows with one request and one window end."""
     if not table.num_rows:
         return {}
-    requests = table["request"].combine_chunks().dictionary_encode()
+    requests = table[REQUEST].combine_chunks().dictionary_encode()
     codes, ends = requests.indices.to_numpy(), table[END].to_numpy()
     changes = np.flatnonzero((codes[1:] != codes[:-1]) | (ends[1:] != ends[:-1])) + 1
     bounds = [0, *changes.tolist(), table.num_rows]

@@ -25,13 +25,12 @@ from weft.read.render import duck_sql
 from weft.read.source import END, Source, exploded, slice_rows
 from weft.read.types import arrow_type
 from weft.sql.expressions import Slot, walk
+from weft.store.roll import REQUEST, roll_of, with_roll
 from weft.store.rows import LATE, ON_TIME, START, row_schema, stored_type
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
-
-REQUEST = "request"
 
 
 def finish(
@@ -53,6 +52,7 @@ def finish(
             # A total too large for its type: whoever reads that window is told so, and nobody else is kept waiting.
             log.warning("windows not finished ahead", extra={"node": node.id, "reason": str(error)})
             continue
+        table = with_roll(table, roll_of(request.id for request in family.requests))
         layout, batch = node.layout(network), state.batch_id
         first, end = _covered_from(family, state.synopses[node.id], after), state.watermark + 1
         products.append((node.id, Product(table, layout, 0, "result", batch, batch, first, end, family.id)))

@@ -16,6 +16,7 @@ from weft.read.duck import Duck
 from weft.store.catalog import Catalog
 from weft.store.files import Files
 from weft.store.ledger import LateReaders, merge_ledgers
+from weft.store.roll import common_roll, with_roll
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
@@ -152,7 +153,8 @@ def _merge_results(
             (removed if gone else families.setdefault(file.family, [])).append(file)
     for family, files in families.items():
         for group in (due for run in _touching(files) for due in mergeable(run, reach[family], RESULT_FAN_OUT)):
-            rows = pa.concat_tables([cache.get(file) for file in group], promote_options="default")
+            tables = [cache.get(file) for file in group]
+            rows = with_roll(pa.concat_tables(tables, promote_options="default"), common_roll(tables))
             added.append(gathered(rows, state.layouts[group[-1].layout], group))
             removed += group
     if not removed:
