@@ -134,7 +134,7 @@ def test_places_inside_texts(text: str, inside: Position, position: Position) ->
     assert find_places(text).within(inside, "q") == position
 
 
-STREAM = GOOD.split("[queries]")[0]
+STREAM = GOOD.partition("[queries]")[0]
 NESTED = ".".join(["a"] * 3000)
 # What is wrong, the text, and the code and the line that it is refused with.
 HOSTILE = {

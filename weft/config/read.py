@@ -10,7 +10,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.optimize import check_sharing
 from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
-from weft.sql.ddl import parse_duration, parse_schema
+from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import _parse as parse_catalog
 from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
 
@@ -259,10 +258,7 @@ class _Reading:
         return keep
 
     def _duration(self, keys: tuple[str, ...], text: str) -> None:
-        def parse() -> None:
-            if parse_duration(text) < timedelta(0):
-                raise WeftError("bad-duration", f"{text!r} is negative", hint="Write for example '10 seconds'.")
-        self._try(keys, parse)
+        self._try(keys, lambda: parse_wait(text))
 
     def _name(self, name: str, keys: tuple[str, ...]) -> None:
         if not name or len(name) > 200 or not name.isprintable():
