@@ -200,6 +200,13 @@ def test_no_roots_at_all_allow_only_what_is_made_up(place: Path) -> None:
     assert refusal([], "parquet", str(place)).code == "source-outside-roots"
 
 
+@pytest.mark.parametrize("extra", ["/", "//", "///"])
+def test_a_path_that_hadoop_reads_as_a_host_is_refused(place: Path, extra: str) -> None:
+    assert refusal([place / "in"], "csv", f"{extra}{place}/in").code == "source-outside-roots"
+    assert refusal(["/"], "csv", f"{extra}{place}/in").code == "source-outside-roots"
+    check(None, "csv", f"{extra}{place}/in")
+
+
 def test_one_root_on_its_own_is_no_list_of_letters(place: Path) -> None:
     assert refusal(str(place / "in"), "parquet", str(place / "secret")).code == "source-outside-roots"
 

@@ -38,6 +38,7 @@ from weft.spark.dead import LETTERS
 from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
+from weft.sql.ddl import parse_wait
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
@@ -204,6 +205,7 @@ class Engine:
 
     def start(self, *, trigger: str = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
+        parse_wait(trigger)
         for name in sorted(self.registry.streams()):
             self._runner(name).start(processingTime=trigger)
 

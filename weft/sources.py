@@ -143,6 +143,9 @@ def address(text: str) -> Address:
     if _PATTERN.search(text):
         raise _outside(f"the path {text[:200]!r} is a pattern", "Name one folder, without * ? [ ] { } and \\.")
     found = _SCHEME.fullmatch(text)
+    if text.startswith("//"):
+        # Hadoop reads //host/folder as an address without a scheme, where the disk reads /host/folder.
+        raise _outside(f"the path {text[:200]!r} begins with //", "Begin it with one /.")
     if found is None:
         return Address("", "", _segments(os.path.realpath(text)))
     scheme, rest = found[1].lower(), found[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ def define_stream(
     name: str,
     *,
     source: str | None,
-    path: str | None,
+    path: str | os.PathLike[str] | None,
     schema: str | None,
     dataframe: DataFrame | None,
     event_time: str,
@@ -94,9 +95,9 @@ def define_stream(
     max_ahead: str | None = DEFAULT_AHEAD,
 ) -> Stream:
     """A stream from what the user said; refuses what cannot work, before anything is kept."""
-    if not name.isidentifier() or len(name) > MAX_NAME:
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > MAX_NAME:
         hint = f"Use 1 to {MAX_NAME} letters, digits and underscores."
-        raise StreamError("bad-name", f"{name[:200]!r} cannot name a stream", hint=hint)
+        raise StreamError("bad-name", f"{str(name)[:200]!r} cannot name a stream", hint=hint)
     if (source is None) == (dataframe is None):
         raise StreamError(
             "bad-source",
@@ -104,7 +105,7 @@ def define_stream(
             hint='Give source="parquet", path=..., schema=..., or dataframe=spark.readStream...',
         )
     if dataframe is not None:
-        if not dataframe.isStreaming:
+        if not getattr(dataframe, "isStreaming", False):
             raise StreamError(
                 "not-streaming",
                 f"the DataFrame of stream {name!r} is not a streaming one",
@@ -126,7 +127,8 @@ def define_stream(
         raise StreamError(
             "bad-name", f"{inside!r} cannot name a column: Weft uses such names itself", hint="Rename it."
         )
-    found = next((column for column, _ in columns if column.lower() == event_time.lower()), None)
+    wanted = event_time.lower() if isinstance(event_time, str) else None
+    found = next((column for column, _ in columns if column.lower() == wanted), None)
     if found is None:
         raise StreamError(
             "no-event-time",
@@ -146,19 +148,32 @@ def define_stream(
             f"a watermark of {watermark!r} would be ahead of the rows",
             hint="Say how late a row may come, for example '10 seconds'.",
         )
+    if isinstance(path, os.PathLike):
+        path = os.fspath(path)
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
-        check_text(text or "", what, longest)
-    return Stream(name, columns, found, delay, source, path, _options(name, options or {}), _ahead(max_ahead))
+        check_text("" if text is None else text, what, longest)
+    return Stream(name, columns, found, delay, source, path, _options(name, options), _ahead(max_ahead))
 
 
-def _options(stream: str, options: Mapping[str, Any]) -> dict[str, str]:
+def _options(stream: str, options: Mapping[str, Any] | None) -> dict[str, str]:
     """The options as texts, as Spark takes them."""
-    given = {key: str(value) for key, value in options.items()}
+    if not isinstance(options, Mapping | None) or not all(isinstance(key, str) for key in options or ()):
+        hint = 'Write for example options={"header": "true"}.'
+        raise StreamError("bad-option", f"the options of stream {stream!r} have no names that are texts", hint=hint)
+    given = {key: str(value) for key, value in (options or {}).items()}
     for key, value in given.items():
         check_text(key, "name of an option", MAX_OPTION)
         # A separator may well be a tab; no option is NUL, which ends a text for programs in C.
         check_text(value.replace("\t", " ").replace("\n", " ").replace("\r", " "), f"option {key!r}", MAX_OPTION)
-    # Spark reads the names of options in any case.
+    # Spark reads the names of options in any case, and takes either of two that are one.
+    once = {key.lower(): key for key in given}
+    twice = next((key for key in given if once[key.lower()] != key), None)
+    if twice is not None:
+        raise StreamError(
+            "bad-option",
+            f"the options {twice[:60]!r} and {once[twice.lower()][:60]!r} of stream {stream!r} are one to Spark",
+            hint="Leave one of them out.",
+        )
     mode = {key.lower(): value for key, value in given.items()}.get("mode", "PERMISSIVE")
     if mode.upper() != "PERMISSIVE":
         raise StreamError(
@@ -183,7 +198,9 @@ def _ahead(text: str | None) -> timedelta | None:
 
 
 def check_text(text: str, what: str, longest: int) -> None:
-    """Refuse a text with control characters or lone surrogates, or one that is far too long."""
+    """Refuse a text with control characters or lone surrogates, or one that is far too long; and what is no text."""
+    if not isinstance(text, str):
+        raise StreamError("bad-source", f"the {what} {str(text)[:60]!r} is no text", hint="Put it in quotes.")
     if len(text) > longest:
         raise StreamError("bad-source", f"the {what} has more than {longest} characters", hint="Use a shorter one.")
     if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):

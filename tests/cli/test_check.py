@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,49 @@ def test_places_of_keys(text: str, keys: tuple[str, ...], position: Position) ->
 ])
 def test_places_inside_texts(text: str, inside: Position, position: Position) -> None:
     assert find_places(text).within(inside, "q") == position
+
+
+STREAM = GOOD.partition("[queries]")[0]
+NESTED = ".".join(["a"] * 3000)
+# What is wrong, the text, and the code and the line that it is refused with.
+HOSTILE = {
+    "5,000 lists": ("x = " + "[" * 5000 + "]" * 5000 + STREAM, "not-toml", 1),
+    "3,000 inline tables": (STREAM + "x = " + "{a=" * 3000 + "1" + "}" * 3000, "not-toml", 8),
+    "a number of 5,005 digits": (STREAM + "x = " + "9" * 5005, "not-toml", 8),
+    "an option of 5,000 hexadecimal digits": (STREAM + "[streams.packets.options]\na = 0x" + "f" * 5000, "bad-type", 9),
+    "a state of 5,000 hexadecimal digits": ("state = 0x" + "f" * 5000 + STREAM, "bad-type", 1),
+    "an option of 3,000 parts": (STREAM + f"[streams.packets.options]\n{NESTED} = 1", "too-deep", 9),
+    "a setting of 3,000 parts": (STREAM + f"[spark]\n{NESTED} = 1", "too-deep", 9),
+    "no pattern": ('query_files = ""' + STREAM, "no-such-file", 1),
+    "two stars and a letter": ('query_files = "**x/**"' + STREAM, "no-such-file", 1),
+    "the folder": ('query_files = "."' + STREAM, "no-such-file", 1),
+    "a folder": ('query_files = "queries"' + STREAM, "no-such-file", 1),
+    "a pattern of 5,000 letters": (f'query_files = "{"a" * 5000}"' + STREAM, "no-such-file", 1),
+    "a file that is no path": (STREAM + '[queries.a]\nfile = "\\u0000"', "unreadable-file", 9),
+    "a state of 5,000 letters": (f'state = "{"a" * 5000}"' + STREAM, "bad-source", 1),
+    "a state of 300 letters": (f'state = "{"a" * 300}"' + STREAM, "storage-failed", 1),
+    "a state that is no path": ('state = "\\u0000"' + STREAM, "bad-source", 1),
+    "a catalog that is no URL": ('catalog = "foo"' + STREAM, "catalog-url", 1),
+    "a catalog of signs": ('catalog = "://"' + STREAM, "catalog-url", 1),
+    "a catalog elsewhere": ('catalog = "mysql://host/weft"' + STREAM, "catalog-url", 1),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_content_ends_in_a_traceback(name: str, tmp_path: Path) -> None:
+    text, code, line = HOSTILE[name]
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "weft.toml").write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load_config(tmp_path / "weft.toml")
+    [problem] = refused.value.problems
+    assert problem.code == code and problem.position is not None and problem.position.line == line
+    assert len(str(refused.value)) < 1500
+
+
+def test_the_places_of_many_keys_are_found_quickly() -> None:
+    text = "".join(f"key{number} = {number}\n" for number in range(30_000))
+    start = time.process_time()
+    found = find_places(text)
+    assert time.process_time() - start < 1.5
+    assert found.key("key29999") == Position(30_000, 1)

@@ -230,3 +230,9 @@ def test_a_way_to_share_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     (tmp_path / "weft.toml").write_text('sharing = "all"\n' + CONFIG)
     said = refuse("check", tmp_path / "weft.toml", code="bad-sharing")
     assert "weft.toml:1:1" in said and "everything" in said
+
+
+def test_a_negative_trigger_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "weft.toml").write_text(CONFIG)
+    refuse("run", tmp_path / "weft.toml", "--trigger", "-5 seconds", code="bad-duration")
+    assert not (tmp_path / "state").exists()

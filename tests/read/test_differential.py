@@ -161,8 +161,16 @@ def test_functions_of_doubles(agree: Agree) -> None:
     agree(table(x=DOUBLE), [Call(name, (x,), DOUBLE) for name in ("sqrt", "exp", "ln", "log10", "log2", "sign")])
 
 
+def test_powers_of_two_round_alike(agree: Agree) -> None:
+    """Java's logarithm of 2^29 is a little more than 29, so that ceil makes 30 of it."""
+    x = Slot("x", DOUBLE)
+    powers = pa.table({"x": pa.array([2.0**power for power in range(-62, 63)], pa.float64())})
+    made = [Call(name, (Call("log2", (x,), DOUBLE),), BIGINT) for name in ("ceil", "floor")]
+    agree(powers, [*made, Call("=", (Call("log2", (x,), DOUBLE), Literal(29.0, DOUBLE)), BOOLEAN)])
+
+
 NUMBERS = [TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, BOOLEAN, decimal(5, 2), decimal(1, 1), decimal(10, 0),
-           decimal(18, 6), decimal(38, 0), decimal(38, 18)]
+           decimal(18, 6), decimal(38, 0), decimal(38, 18), decimal(38, 38)]
 
 
 @pytest.mark.parametrize("kind", NUMBERS, ids=str)

@@ -15,7 +15,7 @@ from weft.sql.canonical import canonical, negated
 from weft.sql.expressions import Call, Case, Cast, Column, Expression, Literal, text, walk
 from weft.sql.functions import FUNCTIONS
 from weft.sql.safety import can_fail
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, STRING, DataType
+from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, STRING, DataType, decimal
 
 COLUMNS: dict[str, DataType] = {"i": INT, "j": INT, "small": SMALLINT, "big": BIGINT, "x": DOUBLE, "y": DOUBLE,
                                 "p": BOOLEAN, "q": BOOLEAN, "s": STRING, "t": STRING}
@@ -218,3 +218,21 @@ def test_different_meanings_stay_apart_in_tree_and_text() -> None:
                                  "1 / 0 = NULL"])
 def test_no_error_is_folded_away(sql: str) -> None:
     assert can_fail(compile_expression(sql, COLUMNS, None))
+
+
+@pytest.mark.parametrize("sql", ["floor(x) = 1", "ceil(x * 2) = 1", "floor(f) = 1", "floor(CAST(big AS DOUBLE)) = 1",
+                                 "ceil(1e300) = 1", "i > 0 AND floor(x) > 1"])
+def test_a_double_may_be_too_large_for_floor_and_ceil(sql: str) -> None:
+    assert can_fail(compile_expression(sql, {**COLUMNS, "f": FLOAT}, None))
+
+
+@pytest.mark.parametrize("sql", ["floor(i) = 1", "ceil(small) = 1", "floor(big) = 1", "floor(2.5D) = 1", "ceil(d) = 1",
+                                 "floor(CAST(i AS DOUBLE)) = 1"])
+def test_floor_and_ceil_of_what_fits_cannot_fail(sql: str) -> None:
+    assert not can_fail(compile_expression(sql, {**COLUMNS, "d": decimal(38, 2)}, None))
+
+
+@pytest.mark.parametrize("sql", ["CAST(i AS decimal(5,5)) = 0.5", "CAST(i AS decimal(1,1)) IN (0.1, 0.2)",
+                                 "0 < CAST(small AS decimal(38,38))", "CAST(i AS decimal(3,3)) = 0"])
+def test_a_decimal_without_room_for_whole_numbers_is_compared_as_it_is(sql: str) -> None:
+    assert "cast(" in text(compile_expression(sql, COLUMNS, None))

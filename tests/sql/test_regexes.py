@@ -15,8 +15,12 @@ import time
 import pytest
 
 from weft.errors import SqlError
+from weft.sql.characters import Alphabet
+from weft.sql.expressions import Call, Column, Literal
+from weft.sql.functions import FUNCTIONS
 from weft.sql.patterns import check_like, check_replacement, like_regex
 from weft.sql.regexes import check_regex
+from weft.sql.types import STRING
 
 USUAL = r"""
 ^[a-c]
@@ -54,7 +58,13 @@ x(?!y)
 \w{2,}
 \W+\w+\W+
 (?i)[^é]+É
-""".strip().split("\n")
+(?i)^.*a.*b.*c
+.*error.*connection to the database was refused
+^[0-9a-f]{64} .*a.*b.*$
+.*id=[0-9a-f]{32}
+[\\\\\[a]
+[]a]
+""".strip().split("\n") + ["[\t -~\U0010ffff]+"]
 
 SLOW = r"""
 (a+)+$
@@ -83,7 +93,20 @@ a*a*a*a*a*b
 ^(([a-z])+.)+[A-Z]([a-z])+$
 (.{1,99}){99}
 (?:(?:(?:a{0,9}){0,9}){0,9}){0,9}b
-""".strip().split("\n") + ["x?" * 60 + "x" * 60]
+(?:^a|b).*c.*d.*e
+(?!^).*a.*b.*c
+(?:^)?.*a.*b.*c
+(?:^)*.*a.*b.*c
+.*.*a{9999}
+.*.*[ab]{900,}
+.*.*(?:a){900}b
+.*.*(?:ab){300}
+.*.*(ab){300,301}c
+.*.*b?+a{900}c
+.*.*\b(?:c|a{900})b
+.*.*x*+y
+.*.*(?=a{900})b
+""".strip().split("\n") + ["x?" * 60 + "x" * 60, ".*.*" + "a" * 900 + "b", ".*.*" + "(ab)" * 200 + "c"]
 
 # Java's classes are those of ASCII: é is no \w to it, so that \W+ takes it and nothing parts the repetitions.
 SLOW_IN_JAVA = ["\\W+é" * 8 + "x", "\\D+٣" * 8, "\\S+\u00a0" * 8, "(?i)" + "[^é]+É" * 8, "(?i)" + "[^É]+é" * 8]
@@ -132,6 +155,46 @@ def test_what_only_one_of_python_and_java_reads_is_refused(pattern: str) -> None
     with pytest.raises(SqlError) as refused:
         check_regex(pattern)
     assert refused.value.code == "bad-pattern"
+
+
+@pytest.mark.parametrize("pattern", [r"[\\[a]]", r"[^\\[a]]", r"[a[b]]", r"[a&&b]", r"[\\\\\\[a]]", r"[a\\--z]", r"[a~~b]", r"[a\q]"])
+def test_a_set_of_sets_is_refused(pattern: str) -> None:
+    with pytest.raises(SqlError) as refused:
+        check_regex(pattern)
+    assert refused.value.code == "bad-pattern" and "class" in refused.value.message
+
+
+def test_what_an_item_takes_is_what_pythons_matcher_takes() -> None:
+    chance = random.Random(11)
+    ends = ["a", "k", "Z", "0", "_", " ", "é", "É", "🧵", "\u2028", "\\n", "\\-", "\\]", "\\\\", "+", "^", "~"]
+    whole = ["\\d", "\\D", "\\w", "\\W", "\\s", "\\S"]
+    compared = 0
+    for _ in range(400):
+        inside = "".join(
+            f"{chance.choice(ends)}-{chance.choice(ends)}" if chance.random() < 0.3 else chance.choice(ends + whole)
+            for _ in range(chance.randint(1, 5))
+        )
+        item = chance.choice([f"[{inside}]", f"[^{inside}]", chance.choice(whole), ".", chance.choice(ends[:9]), "\\."])
+        flags = chance.choice([0, re.IGNORECASE, re.DOTALL, re.IGNORECASE | re.DOTALL])
+        try:
+            matches = re.compile(item, flags | re.ASCII).fullmatch
+        except re.error:
+            continue
+        alphabet = Alphabet(item, flags)
+        expected = sum(1 << place for place, one in enumerate(alphabet.letters) if matches(one))
+        assert alphabet.takes(item) == expected, (item, flags)
+        compared += 1
+    assert compared > 200
+
+
+def test_patterns_of_many_letters_are_read_quickly() -> None:
+    plain = ["".join(map(chr, range(0x4E00 + 990 * turn, 0x4E00 + 990 * (turn + 1)))) for turn in range(20)]
+    classes = ["".join(f"[{chr(one)}]" for one in range(0x4E00 + turn, 0x4E00 + turn + 330)) for turn in range(20)]
+    mixed = ["".join(f"{chr(one)}+" for one in range(0xC0 + turn, 0xC0 + turn + 490)) for turn in range(20)]
+    start = time.process_time()
+    for pattern in plain + classes + mixed:
+        check_regex(pattern)
+    assert time.process_time() - start < 2
 
 
 PIECES = ["a", "b", ".", "[ab]", "[^a]", "\\w", "\\d", "(a)", "(ab)", "(a|b)", "(a+)", "(?:a?b)", "(.*)"]
@@ -204,6 +267,15 @@ def test_like_as_a_regular_expression_means_the_same(pattern: str) -> None:
     chance = random.Random(5)
     for text in chance.sample(texts, min(len(texts), 400)) + ["🧵xé🧵x", "a.b[c](d"]:
         assert bool(compiled.search(text)) == like(pattern, text), text
+
+
+@pytest.mark.parametrize("pattern, passed_on", [
+    ("a" + "%" * 16 + "b", "a%b"), ("%%", "%"), ("a%%\\%%%", "a%\\%%"), ("\\%\\%%", "\\%\\%%"), ("a\\\\%%b", "a\\\\%b"), ("%\n%%", "%\n%"),
+])
+def test_several_wildcards_in_a_row_reach_spark_as_one(pattern: str, passed_on: str) -> None:
+    found = FUNCTIONS["like"].build((Column("s", STRING), Literal(pattern, STRING)))
+    assert found == FUNCTIONS["like"].build((Column("s", STRING), Literal(passed_on, STRING)))
+    assert isinstance(found, Call) and found.arguments[1] == Literal(passed_on, STRING)
 
 
 def test_like_with_many_wildcards_is_quick() -> None:

@@ -13,7 +13,22 @@ from decimal import Decimal
 
 from weft.aggregates.statistics import Statistic, statistic
 from weft.errors import SqlError
-from weft.sql.expressions import Aggregate, Call, Case, Cast, Column, Expression, Literal, Slot, transform, walk
+from weft.sql.canonical import canonical
+from weft.sql.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Slot,
+    conjunction,
+    conjuncts,
+    transform,
+    walk,
+)
+from weft.sql.literals import TRUE
 from weft.sql.size import check_written, size
 from weft.sql.types import (
     BIGINT,
@@ -48,6 +63,8 @@ class Holistic:
 
 Decomposition = Plain | Holistic
 Builder = Callable[[tuple[Expression, ...], Expression | None], Decomposition]
+# What a query does to an aggregate so that rows of others cannot make it fail.
+Guard = Callable[[Aggregate], Aggregate]
 
 
 @dataclass(frozen=True)
@@ -249,10 +266,8 @@ class UserRule:
         nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
         return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
-    def decompose(
-        self, arguments: tuple[Expression, ...], where: Expression | None, catalog: AggregateCatalog
-    ) -> Plain:
-        given = {name: value for (name, _), value in zip(self.parameters, arguments, strict=True)}
+    def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
+        given = {name: value for (name, _), value in zip(self.parameters, call.arguments, strict=True)}
 
         def fill(node: Expression) -> Expression | None:
             return given.get(node.name) if isinstance(node, Column) else None
@@ -262,7 +277,7 @@ class UserRule:
         for name, aggregate in self.statistics:
             filled = transform(aggregate, fill)
             assert isinstance(filled, Aggregate)
-            part = catalog.decompose(replace(filled, where=where))
+            part = catalog.decompose(replace(filled, where=_both(call.where, filled.where)), guard)
             assert isinstance(part, Plain)
             kept += part.statistics
             results[name] = part.result
@@ -271,6 +286,18 @@ class UserRule:
             return results.get(node.name) if isinstance(node, Column) else None
 
         return Plain(tuple(kept), transform(self.result, read))
+
+
+def _both(outer: Expression | None, inner: Expression | None) -> Expression | None:
+    """The condition of a call and that of a statistic in it, as one; the call's guards the statistic's."""
+    if inner is None:
+        return outer
+    found = canonical(conjunction((*conjuncts(outer), *conjuncts(inner))) or TRUE)
+    return None if found == TRUE else found
+
+
+def _as_it_is(aggregate: Aggregate) -> Aggregate:
+    return aggregate
 
 
 class AggregateCatalog:
@@ -336,12 +363,13 @@ class AggregateCatalog:
         kinds = tuple(argument.type for argument in arguments)
         return Aggregate(name, arguments, rule.result(kinds), distinct)
 
-    def decompose(self, aggregate: Aggregate) -> Decomposition:
-        """What an aggregate is made of."""
+    def decompose(self, aggregate: Aggregate, guard: Guard = _as_it_is) -> Decomposition:
+        """What an aggregate is made of; the guard comes last, when a user's own is written out."""
         if aggregate.function in self._user:
-            return self._user[aggregate.function].decompose(aggregate.arguments, aggregate.where, self)
+            return self._user[aggregate.function].decompose(aggregate, self, guard)
         name = f"{aggregate.function} distinct" if aggregate.distinct else aggregate.function
-        return self._rules[name].build(aggregate.arguments, aggregate.where)
+        guarded = guard(aggregate)
+        return self._rules[name].build(guarded.arguments, guarded.where)
 
     def _bind_user(self, rule: UserRule, arguments: tuple[Expression, ...], distinct: bool) -> Aggregate:
         if distinct or len(arguments) != len(rule.parameters):

@@ -12,20 +12,26 @@ from typing import Any
 from weft.aggregates.catalog import AggregateCatalog, Plain, UserRule
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression
-from weft.sql.ddl import parse_schema
+from weft.sql.ddl import TYPES, parse_schema
 from weft.sql.expressions import Aggregate, walk
-from weft.sql.functions import is_portable
+from weft.sql.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS, is_portable
 
 # How the values of each statistic come together again; the user says it too, so that a wrong idea is caught at once.
 MERGES = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "bool_and": "bool_and", "bool_or": "bool_or"}
 
+# Words that SQL writes before a parenthesis and that mean something there, besides functions and aggregates.
+FORMS = frozenset("""
+    window session_window cube rollup count_if percentile_cont percentile_disc cast try_cast extract position case when
+    then else end exists between distinct filter over within array_agg listagg interval struct array map named_struct
+    decimal dec numeric null true false select from where group having order limit is like ilike as all
+""".split())
+# A query calls each of these by its name: an aggregate of that name would change what queries mean.
+TAKEN = frozenset({*FUNCTIONS, *OPERATORS, *NONDETERMINISTIC, *FORBIDDEN, *FORMS, *TYPES})
+
 
 def define_aggregate(name: str, definition: Mapping[str, Any], catalog: AggregateCatalog) -> UserRule:
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,59}", name):
-        raise SqlError("bad-name", f"{name[:60]!r} cannot name an aggregate", hint="Use 1 to 60 of a-z, 0-9 and _.")
-    if name in catalog.names():
-        raise SqlError("aggregate-exists", f"{name} is an aggregate already", hint="Use another name.")
+    _check_name(name, catalog)
     parameters = parse_schema(definition["parameters"])
     statistics: list[tuple[str, Aggregate]] = []
     for column, sql in definition["statistics"].items():
@@ -55,3 +61,14 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
     rule = UserRule(name, parameters, tuple(statistics), result)
     assert all(isinstance(catalog.decompose(aggregate), Plain) for _, aggregate in statistics)
     return rule
+
+
+def _check_name(name: str, catalog: AggregateCatalog) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z_][a-z0-9_]{0,59}", name):
+        raise SqlError(
+            "bad-name", f"{str(name)[:60]!r} cannot name an aggregate", hint="Use 1 to 60 of a-z, 0-9 and _."
+        )
+    if name in catalog.names():
+        raise SqlError("aggregate-exists", f"{name} is an aggregate already", hint="Use another name.")
+    if name in TAKEN:
+        raise SqlError("bad-name", f"{name} means something else in SQL already", hint="Use another name.")

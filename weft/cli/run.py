@@ -51,13 +51,13 @@ def run(
     from weft.config import load_config
     from weft.engine import Engine
     from weft.logs import log_to
-    from weft.sql.ddl import parse_duration
+    from weft.sql.ddl import parse_wait
 
     if log is not None:
         log_to(log)
     found = load_config(config)
     if trigger is not None:
-        parse_duration(trigger)
+        parse_wait(trigger)
     with Engine(found.state, catalog=found.catalog, spark_settings=found.spark, roots=found.roots,
                 sharing=found.sharing) as engine:
         found.apply(engine)

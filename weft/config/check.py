@@ -69,8 +69,12 @@ def bounds(config: Config) -> dict[str, Bound]:
 def check_state(config: Config) -> tuple[Problem, ...]:
     """Where the state folder holds something else under the same name; nothing for a folder that is not there yet."""
     file = Path(config.state) / "catalog.sqlite"
-    if config.catalog is not None or "://" in config.state or not file.exists():
-        return ()
+    try:
+        if config.catalog is not None or "://" in config.state or not file.exists():
+            return ()
+    except OSError as error:  # a name of more letters than the disk takes
+        message = f"the state folder cannot be used: {error.strerror}"
+        return (Problem(config.file, config.places.key("state"), "storage-failed", message, "Use another folder."),)
     catalog = Catalog(sqlite_url(file))
     try:
         registry = Registry(catalog)

@@ -15,6 +15,7 @@ from weft.errors import Position
 Keys = tuple[str, ...]
 
 _KEY = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|\'([^\']*)\'|([A-Za-z0-9_-]+))\s*')
+_SPACES = re.compile(r"[ \t]*")
 _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
 
 
@@ -32,7 +33,7 @@ class Places:
         >>> find_places("[streams.a]\\nsource = 'rate'").key("streams", "a", "path")
         Position(line=1, column=1)
         """
-        return self._position(self.keys[self._nearest(keys)]) if self.keys else Position(1, 1)
+        return position_in(self.text, self.keys[self._nearest(keys)]) if self.keys else Position(1, 1)
 
     def within(self, position: Position | None, *keys: str) -> Position:
         """Where in the file a place of a text value stands.
@@ -47,7 +48,7 @@ class Places:
         opened = start + (3 if mark in ('"""', "'''") else 1)
         if mark in ('"""', "'''") and self.text[opened : opened + 1] == "\n":
             opened += 1  # TOML leaves out a newline right after the quotes
-        first = self._position(opened)
+        first = position_in(self.text, opened)
         column = position.column + (first.column - 1 if position.line == 1 else 0)
         return Position(first.line + position.line - 1, column)
 
@@ -59,10 +60,6 @@ class Places:
                 return inner
             keys = keys[:-1]
         return keys if keys else next(iter(self.keys))
-
-    def _position(self, offset: int) -> Position:
-        start = self.text.rfind("\n", 0, offset) + 1
-        return Position(self.text.count("\n", 0, offset) + 1, offset - start + 1)
 
 
 def find_places(text: str) -> Places:
@@ -87,10 +84,42 @@ def find_places(text: str) -> Places:
         else:
             path, after = _keys(text, at)
             keys.setdefault((*table, *path), at)
-            start = after + 1 + len(text[after + 1 :]) - len(text[after + 1 :].lstrip(" \t"))
+            start = _after_spaces(text, after + 1)
             values[(*table, *path)] = start
             at = _value_end(text, start)
     return Places(text, keys, values)
+
+
+def deep_place(text: str, most: int) -> Position | None:
+    """Where lists and inline tables begin to stand in more than so many others; None where they never do.
+
+    >>> deep_place("a = '[[['\\nb = [[1]]", 1)
+    Position(line=2, column=6)
+    """
+    depth, at = 0, 0
+    while at < len(text):
+        if text[at] in "\"'" and (match := _STRING.match(text, at)):
+            at = match.end()
+            continue
+        if text[at] == "#":
+            at = _line_end(text, at)
+            continue
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(text[at], 0)
+        if depth > most:
+            return position_in(text, at)
+        at += 1
+    return None
+
+
+def position_in(text: str, offset: int) -> Position:
+    """The line and the column of an offset."""
+    start = text.rfind("\n", 0, offset) + 1
+    return Position(text.count("\n", 0, offset) + 1, offset - start + 1)
+
+
+def _after_spaces(text: str, at: int) -> int:
+    found = _SPACES.match(text, at)
+    return found.end() if found else at
 
 
 def _keys(text: str, at: int) -> tuple[Keys, int]:

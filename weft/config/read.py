@@ -6,21 +6,22 @@ that it stands in.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.config.places import Places, find_places
+from weft.config.places import Places, deep_place, find_places, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.optimize import check_sharing
 from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
-from weft.sql.ddl import parse_duration, parse_schema
-from weft.streams import ANY, DEFAULT_AHEAD, Stream, define_stream
+from weft.sql.ddl import parse_schema, parse_wait
+from weft.store.catalog import _parse as parse_catalog
+from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
 
 if TYPE_CHECKING:
     from weft.engine import Engine
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_STATE = "state"
 KEYS = ("state", "catalog", "roots", "trigger", "keep", "sharing", "query_files", "spark", "streams", "queries",
         "aggregates")
+MAX_NESTING = 50
+LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000,}")
 STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options")
 QUERY_KEYS = ("sql", "file", "keep", "eager")
 AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
@@ -96,21 +99,30 @@ def read_config(path: str | Path) -> tuple[Config, tuple[Problem, ...]]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         hint = "Name the configuration, for example: weft check weft.toml."
         raise ConfigError(file, (Problem(file, None, "unreadable-file", f"cannot be read: {reason}", hint),)) from None
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(file, (_not_toml(file, text, error),)) from None
+    content = _parse(file, text)
     notes = Notes(file, find_places(text))
     return _Reading(notes, Path(path).parent).config(Table(notes, (), content)), tuple(notes.problems)
 
 
-def _not_toml(file: str, text: str, error: tomllib.TOMLDecodeError) -> Problem:
-    said, _, place = str(error).rpartition(" (at ")
-    numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdigit()]
-    position = Position(*numbers) if len(numbers) == 2 else Position(text.count("\n") + 1, 1)
-    message = said or str(error)
-    return Problem(file, position, "not-toml", f"{message[0].lower()}{message[1:]}",
-                   "A text stands in quotes; a long SQL text in three of them, or in a file of its own.")
+def _parse(file: str, text: str) -> dict[str, Any]:
+    """The tables of a TOML text; refused before the parser recurses too deep or meets a number that Python refuses."""
+    hint = "A text stands in quotes; a long SQL text in three of them, or in a file of its own."
+    deep = deep_place(text, MAX_NESTING)
+    if deep is not None:
+        message = f"lists and tables stand in more than {MAX_NESTING} others"
+        raise ConfigError(file, (Problem(file, deep, "not-toml", message, "Take them apart."),))
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        said, _, place = str(error).rpartition(" (at ")
+        numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdigit()]
+        position = Position(*numbers) if len(numbers) == 2 else Position(text.count("\n") + 1, 1)
+        message = said or str(error)
+    except ValueError:  # of a number with more digits than Python reads
+        long = LONG_NUMBER.search(text)
+        position, message = position_in(text, long.start() if long else 0), "a number has too many digits"
+    problem = Problem(file, position, "not-toml", f"{message[0].lower()}{message[1:]}", hint)
+    raise ConfigError(file, (problem,)) from None
 
 
 class _Reading:
@@ -132,11 +144,14 @@ class _Reading:
         self._duration(("trigger",), trigger)
         sharing = top.text("sharing", default="auto")
         self._try(("sharing",), lambda: check_sharing(sharing))
+        state, catalog = top.text("state", default=DEFAULT_STATE), top.text("catalog")
+        self._try(("state",), lambda: check_text(state, "path of the state", MAX_PATH))
+        if catalog:
+            self._try(("catalog",), lambda: parse_catalog(catalog))
         aggregates = self._aggregates(top)
         broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
         return Config(
-            file=self._notes.file, state=self._path(top.text("state", default=DEFAULT_STATE)),
-            catalog=top.text("catalog", default="") or None, roots=roots, trigger=trigger,
+            file=self._notes.file, state=self._path(state), catalog=catalog or None, roots=roots, trigger=trigger,
             sharing=sharing,
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
             streams={name: one for name, one in streams.items() if one is not None},
@@ -206,12 +221,20 @@ class _Reading:
     def _query_files(self, top: Table) -> list[Path]:
         files: dict[Path, None] = {}
         for pattern in top.texts("query_files"):
-            matches = sorted(self._folder.glob(pattern)) if not Path(pattern).is_absolute() else []
+            matches = self._matches(pattern)
             if not matches:
-                self._notes.add(("query_files",), "no-such-file", f"no file matches {pattern!r}",
+                self._notes.add(("query_files",), "no-such-file", f"no file matches {pattern[:200]!r}",
                                 'Patterns are relative to the configuration, for example "queries/*.sql".')
-            files |= dict.fromkeys(match for match in matches if match.is_file())
+            files |= dict.fromkeys(matches)
         return list(files)
+
+    def _matches(self, pattern: str) -> list[Path]:
+        try:
+            found = self._folder.glob(pattern) if not Path(pattern).is_absolute() else []
+            return sorted(match for match in found if match.is_file())
+        # Python refuses "" and "**x" as patterns, stumbles over ".", and the disk knows no name of 5,000 letters.
+        except (OSError, ValueError, IndexError, NotImplementedError, RecursionError):
+            return []
 
     def _aggregates(self, top: Table) -> dict[str, dict[str, Any] | None]:
         found: dict[str, dict[str, Any] | None] = {}
@@ -235,10 +258,7 @@ class _Reading:
         return keep
 
     def _duration(self, keys: tuple[str, ...], text: str) -> None:
-        def parse() -> None:
-            if parse_duration(text) < timedelta(0):
-                raise WeftError("bad-duration", f"{text!r} is negative", hint="Write for example '10 seconds'.")
-        self._try(keys, parse)
+        self._try(keys, lambda: parse_wait(text))
 
     def _name(self, name: str, keys: tuple[str, ...]) -> None:
         if not name or len(name) > 200 or not name.isprintable():
@@ -254,9 +274,11 @@ class _Reading:
     def _text_of(self, path: Path, keys: tuple[str, ...]) -> str:
         try:
             return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            self._notes.add(keys, "unreadable-file", f"{path} cannot be read: {reason}", "Check its name and folder.")
+        except (OSError, ValueError) as error:
+            not_utf8 = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else "it is no path"
+            reason = error.strerror if isinstance(error, OSError) else not_utf8
+            name = repr(str(path)[:200]).strip("'")
+            self._notes.add(keys, "unreadable-file", f"{name} cannot be read: {reason}", "Check its name and folder.")
             return ""
 
     def _path(self, path: str) -> str:

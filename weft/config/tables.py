@@ -13,6 +13,9 @@ from typing import Any
 from weft.config.places import Keys, Places
 from weft.errors import Problem, WeftError
 
+# Options of Spark have a few parts; more would be a name that nothing reads.
+MAX_PARTS = 32
+MAX_WHOLE = 2**63
 KINDS = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a table"}
 
 
@@ -95,26 +98,36 @@ class Table:
         value = self.content[key]
         if isinstance(value, kind):
             return value
-        quotable = kind is str and not isinstance(value, dict | list)
+        quotable = kind is str and not isinstance(value, dict | list) and not _huge(value)
         self.notes.add((*self.keys, key), "bad-type", f"{key} must be {KINDS[kind]}, not {_kind(value)}",
                        f'Put it in quotes: {key} = "{value}".' if quotable else "")
         return None
 
 
-def flatten(table: Table) -> dict[str, str]:
+def flatten(table: Table, depth: int = 1) -> dict[str, str]:
     """Nested tables as dotted keys with texts as values: `a.b = 1` is {"a.b": "1"}."""
     found: dict[str, str] = {}
     for key, value in table.content.items():
-        if isinstance(value, dict):
-            inner = flatten(Table(table.notes, (*table.keys, key), value))
+        keys = (*table.keys, key)
+        if isinstance(value, dict) and depth == MAX_PARTS:
+            table.notes.add(keys, "too-deep", f"a key has more than {MAX_PARTS} parts", "Use fewer dots.")
+        elif isinstance(value, dict):
+            inner = flatten(Table(table.notes, keys, value), depth + 1)
             found |= {f"{key}.{name}": text for name, text in inner.items()}
         elif isinstance(value, bool):
             found[key] = str(value).lower()
+        elif _huge(value):
+            table.notes.add(keys, "bad-type", f"{key} is a number of more than 64 bits", "Put it in quotes.")
         elif isinstance(value, str | int | float):
             found[key] = str(value)
         else:
-            table.notes.add((*table.keys, key), "bad-type", f"{key} must be a text or a number, not {_kind(value)}")
+            table.notes.add(keys, "bad-type", f"{key} must be a text or a number, not {_kind(value)}")
     return found
+
+
+def _huge(value: object) -> bool:
+    """Whether it is a number that TOML does not promise, and that Python may refuse to write out."""
+    return isinstance(value, int) and not -MAX_WHOLE <= value < MAX_WHOLE
 
 
 def _kind(value: object) -> str:

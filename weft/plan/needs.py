@@ -86,7 +86,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     aggregates = sorted(
         {node for expression in _final(query) for node in walk(expression) if isinstance(node, Aggregate)}, key=text
     )
-    made = {aggregate: catalog.decompose(_guarded_aggregate(aggregate, query.where)) for aggregate in aggregates}
+    made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
     # Totals have no slices, so they belong to no tree.
     tree = placement.tree if query.window is not None else ""
     parts = _parts(query, base, list(made.values()), tree)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 import duckdb
@@ -34,7 +34,10 @@ _WHOLE_FROM = 1e17
 
 def _scaled(value: Decimal, scale: int, context: Context = _EXACT) -> Decimal:
     """The value with this many digits after the point (before it, where negative), half away from zero."""
-    return value.quantize(Decimal(1).scaleb(-scale), context=context)
+    try:
+        return value.quantize(Decimal(1).scaleb(-scale), context=context)
+    except InvalidOperation:  # 1e300 with 38 digits after the point: more digits than any decimal has
+        raise OverflowError(OVERFLOW) from None
 
 
 def _fitted(value: Decimal, precision: int, scale: int) -> str:

@@ -252,7 +252,8 @@ RULES: dict[str, Rule] = {
     "sqrt": _plain("sqrt"), "exp": _plain("exp"),
     "ln": _doubles("CASE WHEN {0} > 0 THEN ln({0}) END"),
     "log10": _doubles("CASE WHEN {0} > 0 THEN log10({0}) END"),
-    "log2": _doubles("CASE WHEN {0} > 0 THEN log2({0}) END"),
+    # As Java does it: 29 and a little more for 2^29, where log2 of C is 29.
+    "log2": _doubles("CASE WHEN {0} > 0 THEN ln({0}) / ln(CAST(2 AS DOUBLE)) END"),
     "sign": _doubles("CASE WHEN isnan({0}) OR {0} = 0 THEN {0} WHEN {0} > 0 THEN CAST(1 AS DOUBLE) "
                      "WHEN {0} < 0 THEN CAST(-1 AS DOUBLE) END"),
     "pow": _doubles("CASE WHEN {0} IS NOT NULL AND (isnan({1}) OR (abs({0}) = 1 AND isinf({1}))) "

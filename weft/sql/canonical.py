@@ -182,8 +182,8 @@ def _narrow(wide: Cast, constant: Literal) -> Literal | None:
     if not source.is_integral or isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     # A double holds every integer of 15 digits exactly, a float every one of six.
-    room = {"double": 15, "float": 6, "decimal": target.precision - target.scale}.get(target.name)
-    if INTEGRAL_DIGITS[source.name] > (room or INTEGRAL_DIGITS[target.name]) or not isfinite(value):
+    rooms = {**INTEGRAL_DIGITS, "double": 15, "float": 6, "decimal": target.precision - target.scale}
+    if INTEGRAL_DIGITS[source.name] > rooms[target.name] or not isfinite(value):
         return None
     whole = int(value)
     return Literal(whole, source) if whole == value and fits(whole, source) else None

@@ -53,6 +53,9 @@ def parse_schema(ddl: str) -> tuple[tuple[str, DataType], ...]:
     >>> [f"{name} {kind}" for name, kind in parse_schema("ts timestamp, amount decimal(10,2), note string")]
     ['ts timestamp', 'amount decimal(10,2)', 'note string']
     """
+    if not isinstance(ddl, str):
+        raise SqlError("bad-schema", f"a schema is a text, not {str(ddl)[:40]}",
+                       hint="Write for example: ts timestamp, saddr string, length int.")
     check_size(ddl)
     columns: list[tuple[str, DataType]] = []
     seen: set[str] = set()
@@ -112,9 +115,11 @@ def parse_duration(text: str) -> timedelta:
     >>> parse_duration("1 hour 30 minutes") == parse_duration("INTERVAL 90 minutes") == timedelta(minutes=90)
     True
     """
+    hint = "Write for example '10 minutes' or '1 hour 30 minutes'."
+    if not isinstance(text, str):
+        raise SqlError("bad-duration", f"{str(text)[:40]} is no duration: it is no text", hint=hint)
     rest = re.sub(r"^\s*interval\b", "", text[:200], flags=re.IGNORECASE)
     total, at = 0, 0
-    hint = "Write for example '10 minutes' or '1 hour 30 minutes'."
     if len(text) > 200 or not rest.strip():
         raise SqlError("bad-duration", f"{text[:40]!r} is no duration", hint=hint)
     while at < len(rest):
@@ -131,3 +136,11 @@ def parse_duration(text: str) -> timedelta:
     if abs(total) > MAX_MICROS:
         raise SqlError("bad-duration", f"{text[:40]!r} is longer than a century", hint=hint)
     return timedelta(microseconds=total)
+
+
+def parse_wait(text: str) -> timedelta:
+    """A span of time that somebody can wait for: none that is negative."""
+    found = parse_duration(text)
+    if found < timedelta(0):
+        raise SqlError("bad-duration", f"{text[:40]!r} is negative", hint="Write for example '10 seconds'.")
+    return found

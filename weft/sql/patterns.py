@@ -43,6 +43,15 @@ def check_like(pattern: str) -> None:
         raise bad_pattern(f"a LIKE pattern has at most {MAX_PATTERN} characters and {MAX_WILDCARDS} %")
 
 
+def collapsed(pattern: str) -> str:
+    r"""A LIKE pattern with one % for several in a row: Spark would try every way to split a text among them.
+
+    >>> print(collapsed("a%%%b\\%%%"))
+    a%b\%%
+    """
+    return re.sub(r"(\\.)|%+", lambda found: found[1] or "%", pattern, flags=re.DOTALL)
+
+
 def like_regex(pattern: str) -> str | None:
     r"""A regular expression for a LIKE pattern that Spark would try in very many ways; None for one with few ways.
 

@@ -7,6 +7,9 @@ characters with nothing between them that parts the two, and they add up where s
     \d+\.\d+\.\d+    a dot ends \d+ in one way only: the ways of the three add up
     .*a.*b.*c        all can take everything: the ways multiply, and 1,000 characters have a billion
 
+Each way costs as many steps as the text that follows can match before it fails: a word stops at once nearly everywhere,
+a{900} and aaaa… do not where there are many a. So that counts as well.
+
 Everything is an upper bound: what is optional counts in its ways, and parts nothing from what comes after.
 
 Java's matcher calls itself for each turn of a repetition whose turns can differ in length, and an overflow of its stack
@@ -20,9 +23,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from weft.errors import SqlError
+from weft.sql.characters import Alphabet
 from weft.sql.patterns import MAX_PATTERN, bad_pattern
 
 MAX_GROUPS = 20
@@ -31,12 +34,16 @@ MAX_PARTS = 1000
 # In bits: a repetition without end has as many ways as a string of a thousand characters has places; so has the search
 # for where to begin, unless the pattern begins with ^. At most the cube of the length, then, times a few choices.
 ENDLESS = 10.0
+ENOUGH = 1 << int(ENDLESS)
 MAX_WAYS = 3 * ENDLESS + 4
 
 # Escapes, classes, flags, groups, alternatives, repetitions, and everything else a character at a time.
 ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[ims]+\)|\(\?(?::|=|!|<=|<!)|\(|\)|\|"
                   r"|[*+?][+?]?|\{[0-9]{1,4}(?:,[0-9]{0,4})?\}[+?]?|.", re.DOTALL)
 SAFE_ESCAPE = re.compile(r"\\[dDwWsSbBntrfA.^$*+?()\[\]{}|\\/\-_ ,:;=<>!@#%&~\"'`]")
+# What may stand in a class, where Java reads [a[b]] and [a&&b] as sets of sets and Python does not.
+IN_CLASS = re.compile(r"(?:\\[dDwWsSntrf.^$*+?()\[\]{}|\\/\-]|[^\\\[])*+")
+SETS = re.compile(r"&&|--|~~|\|\|")
 NOWHERE = frozenset({"^", "$", "\\b", "\\B", "\\A"})
 COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 FOREVER = ("a repeated group holds a repetition or an alternative, which can take forever",
@@ -48,7 +55,8 @@ UNEVEN = ("a repeated group can have several lengths, which can exhaust the stac
 @dataclass(frozen=True)
 class Part:
     """One thing to match: the characters it takes, as bits; in how many ways, in bits; whether it must be there;
-    whether all that it matches has one length; and how many calls of Java's matcher it may nest.
+    whether all that it matches has one length; how many calls of Java's matcher it may nest; and how many characters
+    it must see before what follows can fail.
     """
 
     takes: int
@@ -56,6 +64,7 @@ class Part:
     needed: bool = True
     fixed: bool = True
     size: int = 1
+    length: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,10 @@ class Group:
     @property
     def size(self) -> int:
         return 1 + sum(one.size for parts in self.alternatives for one in parts)
+
+    @property
+    def length(self) -> int:
+        return max(sum(one.length for one in parts) for parts in self.alternatives)
 
     @property
     def takes(self) -> int:
@@ -106,7 +119,7 @@ def check_regex(pattern: str) -> int:
     if found.size > MAX_PARTS:
         raise too_many_parts()
     begins = 0.0 if _anchored(items, compiled.flags, found) else ENDLESS
-    if begins + _ways(_without_last(found, items)) > MAX_WAYS:
+    if begins + _ways(found) > MAX_WAYS:
         raise bad_pattern("the pattern can match a string in too many ways, which can take forever",
                           "Begin it with ^, or put between two repetitions what neither takes, as in \\d+\\.\\d+.")
     return compiled.groups
@@ -121,8 +134,7 @@ def _check_item(item: str) -> None:
         inside = item[1:-1]
         if not item.endswith("]") or len(item) < 3 or inside == "^":
             raise bad_pattern("a character class is not closed")
-        # Java reads [a[b]] and [a&&b] as sets of sets, Python does not.
-        if re.search(r"(?<!\\)\[|&&|--|~~|\|\||\\(?![dDwWsSntrf.^$*+?()\[\]{}|\\/\-])", inside):
+        if not IN_CLASS.fullmatch(inside) or SETS.search(inside):
             raise bad_pattern("a character class holds [, && or an escape that is not supported", "Escape [ as \\[.")
 
 
@@ -154,13 +166,7 @@ class _Reading:
     """One pass over the items of a pattern that is known to be whole."""
 
     def __init__(self, pattern: str, items: Sequence[str], flags: int) -> None:
-        near = {chr(max(ord(one) + step, 0)) for one in pattern for step in (-1, 0, 1) if ord(one) < 0x10FFFF}
-        cases = {form for one in near for form in (one.lower(), one.upper()) if len(form) == 1}
-        # Every range that meets another has an end of one of the two in the other, and the ends are all here.
-        self._alphabet = "".join(sorted({*map(chr, range(0x180)), *near, *cases, "\u2028", "中", "🧵"}))
-        self._astral = sum(1 << place for place, one in enumerate(self._alphabet) if ord(one) > 0xFFFF)
-        # The classes \w, \d and \s of Java, and (?i), are those of ASCII: \W takes é, and (?i)é does not take É.
-        self._flags = flags & (re.IGNORECASE | re.DOTALL) | re.ASCII
+        self._alphabet = Alphabet(pattern, flags)
         self._items: Iterator[str] = iter(items)
         self._next = next(self._items, None)
 
@@ -202,15 +208,20 @@ class _Reading:
     def _single(self, item: str, least: int, most: int | None, count: str) -> Part:
         """A character or a class with its repetition; Java never gives back what a possessive one took."""
         if item in NOWHERE:
-            return Part(0, needed=False)
-        takes = _characters(item, self._alphabet, self._flags)
-        uneven = bool(takes & self._astral and takes & ~self._astral)
-        ways = 0.0 if len(count) > 1 and count.endswith("+") else _bits(least, most)
+            return Part(0, needed=False, length=0)
+        takes = self._alphabet.takes(item)
+        uneven = bool(takes & self._alphabet.astral and takes & ~self._alphabet.astral)
+        ways, length = _bits(least, most), least
+        if self._next is None:
+            ways = 0.0  # nothing stands behind it that could fail and send the matcher back into it
+        elif len(count) > 1 and count.endswith("+"):
+            ways, length = 0.0, ENOUGH if most is None else most
         nested = 1
         if uneven and most is not None and count.startswith("{") and count.endswith("}"):
             # Java runs .* and .{2,} in a loop, but calls itself in .{2,9} where a character is longer than the last.
             nested = 1 + (most - least) // 4  # a turn of a group takes four times the stack of a turn here
-        return Part(takes, ways, least > 0, fixed=least == most and not uneven, size=nested)
+        return Part(takes, ways, least > 0, fixed=least == most and not uneven, size=nested,
+                    length=min(length, ENOUGH))
 
     def _count(self) -> tuple[int, int | None, str]:
         """How often the item before is repeated, and the words for it."""
@@ -242,7 +253,8 @@ def _repeat_group(group: Group, least: int, most: int | None) -> Sequence[Part |
     if size > MAX_PARTS:
         raise too_many_parts()
     if least != most and not group.loose:
-        return [Part(group.takes, _bits(least, most), needed=False, fixed=False, size=size)]
+        length = min(least * group.length, ENOUGH)
+        return [Part(group.takes, _bits(least, most), needed=False, fixed=False, size=size, length=length)]
     assert most is not None  # what repeats without end is fixed, and so not loose
     return [*([group] * least), *([replace(group, optional=True)] * (most - least))]
 
@@ -263,8 +275,11 @@ def _splits(parts: Sequence[Part | Group], before: Mapping[int, float]) -> tuple
     Repetitions stand by what they take, with the ways up to and including them; `before` are those ahead of the parts.
     """
     open_, most = dict(before), 0.0
-    for one in parts:
+    flat = list(_flat(parts))
+    begins = True
+    for at, one in enumerate(flat):
         if isinstance(one, Group):
+            begins = True
             after: dict[int, float] = dict(open_) if one.optional else {}
             for inside in one.alternatives:
                 left, found = _splits(inside, open_)
@@ -274,26 +289,42 @@ def _splits(parts: Sequence[Part | Group], before: Mapping[int, float]) -> tuple
             continue
         if one.needed:
             open_ = {takes: ways for takes, ways in open_.items() if takes & one.takes}
+        if not one.ways and not (begins and one.length):
+            continue
+        ahead = max((found for takes, found in open_.items() if takes & one.takes), default=0.0)
+        if begins and ahead:
+            most = max(most, ahead + _steps(flat[at:]))
+        begins = bool(one.ways) or (begins and not one.needed)
         if one.ways:
-            ways = one.ways + max((found for takes, found in open_.items() if takes & one.takes), default=0.0)
-            open_[one.takes] = max(ways, open_.get(one.takes, 0.0))
-            most = max(most, ways)
+            open_[one.takes] = max(one.ways + ahead, open_.get(one.takes, 0.0))
+            most = max(most, one.ways + ahead)
     return open_, most
 
 
-def _without_last(group: Group, items: Sequence[str]) -> Group:
-    """A repetition at the very end has nothing behind it that could fail and send the matcher back into it."""
-    alone = len(items) > 1 and _quantifier(items[-1]) and items[-2] not in NOWHERE and items[-2] != ")"
-    return Group((*group.alternatives[:-1], group.alternatives[-1][:-1])) if alone else group
+def _flat(parts: Sequence[Part | Group]) -> Iterator[Part | Group]:
+    """The parts with what stands in a group that is always there and has no alternatives."""
+    for one in parts:
+        if isinstance(one, Group) and not one.optional and len(one.alternatives) == 1:
+            yield from _flat(one.alternatives[0])
+        else:
+            yield one
+
+
+def _steps(parts: Sequence[Part | Group]) -> float:
+    """How many characters the parts up to the next repetition look at before they fail, on an average and in bits.
+
+    Where one is looked at from several places, each of them is one where the first part fits, and so does a part that
+    stands where it does: there are never more such places than parts that take what the first one takes.
+    """
+    first, places = parts[0].takes, 1
+    for one in parts:
+        if one.takes & first:
+            places += one.length
+        if isinstance(one, Part) and one.ways:
+            break
+    return math.log2(min(places, ENOUGH))
 
 
 def _anchored(items: Sequence[str], flags: int, found: Group) -> bool:
-    first = next((item for item in items if not item.startswith("(?")), "")
+    first = next((item for item in items if not (item.startswith("(?") and item.endswith(")"))), "")
     return first in ("^", "\\A") and len(found.alternatives) == 1 and not flags & re.MULTILINE
-
-
-@lru_cache(maxsize=4096)
-def _characters(item: str, alphabet: str, flags: int) -> int:
-    """The characters of the alphabet that an item takes, as bits."""
-    matches = re.compile(item, flags).fullmatch
-    return sum(1 << place for place, one in enumerate(alphabet) if matches(one))

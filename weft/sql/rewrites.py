@@ -12,6 +12,7 @@ from weft.sql.patterns import (
     check_growth,
     check_like,
     check_replacement,
+    collapsed,
     constant_text,
     like_regex,
     truncation,
@@ -129,9 +130,8 @@ def like(name: str, arguments: Arguments) -> Expression:
     pattern = constant_text(arguments[1], "a pattern")
     check_like(pattern)
     quick = like_regex(pattern)
-    if quick is None:
-        return Call(name, (implicit(arguments[0], STRING), arguments[1]), BOOLEAN)
-    return Call("rlike", (implicit(arguments[0], STRING), Literal(quick, STRING)), BOOLEAN)
+    function, written = (name, collapsed(pattern)) if quick is None else ("rlike", quick)
+    return Call(function, (implicit(arguments[0], STRING), Literal(written, STRING)), BOOLEAN)
 
 
 def regex(arguments: Arguments) -> None:

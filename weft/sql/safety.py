@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.sql.expressions import Call, Cast, Expression, Literal, walk
-from weft.sql.types import INTEGRAL_DIGITS, STRING, DataType
+from weft.sql.types import BIGINT, INTEGRAL_DIGITS, STRING, DataType
 
 # Calls that answer every row of their argument types, some with NULL, none with an error.
 TOTAL = frozenset("""
@@ -13,7 +13,7 @@ TOTAL = frozenset("""
     upper lower trim ltrim rtrim length concat concat_ws substring left right replace translate lpad rpad reverse repeat
     instr locate startswith endswith contains regexp_extract regexp_replace ascii initcap
     year quarter month day dayofweek dayofyear weekofyear hour minute second date_trunc trunc datediff last_day
-    unix_timestamp unix_micros unix_millis unix_seconds date_format ceil floor
+    unix_timestamp unix_micros unix_millis unix_seconds date_format
 """.split())
 
 
@@ -33,6 +33,8 @@ def _fails(node: Expression) -> bool:
         return not _lossless(node.operand.type, node.type)
     if not isinstance(node, Call) or node.function in TOTAL:
         return False
+    if node.function in ("ceil", "floor"):
+        return not _fits_bigint(node.arguments[0])
     # Floating point overflows to infinity; only a zero divisor raises, and not if it is a constant other than zero.
     if node.type.is_fractional:
         if node.function in ("+", "-", "*", "negate", "abs", "round"):
@@ -41,6 +43,16 @@ def _fails(node: Expression) -> bool:
             divisor = node.arguments[1]
             return not isinstance(divisor, Literal) or not divisor.value
     return True
+
+
+def _fits_bigint(argument: Expression) -> bool:
+    """Whether a number is no double beyond 64 bits: ceil and floor of one fail; those of decimals have room."""
+    if not argument.type.is_fractional:
+        return True
+    if isinstance(argument, Literal):
+        return argument.value is None or abs(float(argument.value)) < 2**63  # type: ignore[arg-type]
+    # The greatest bigints are 2^63 as a double.
+    return isinstance(argument, Cast) and argument.operand.type.is_integral and argument.operand.type != BIGINT
 
 
 def _lossless(source: DataType, target: DataType) -> bool:
