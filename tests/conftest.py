@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, make_url, text
 
 from tests.java import BRIEF
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 CANARY = "canary-of-the-environment-4c1f"
 # A killed process leaves what the operating system holds, on a disk or in memory; there no test waits for a disk.
 MEMORY = Path("/dev/shm")
+# A machine that has other things to do makes no example wrong.
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

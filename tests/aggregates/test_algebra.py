@@ -133,7 +133,7 @@ def same(left: pa.Table, right: pa.Table) -> bool:
 
 
 @pytest.mark.parametrize("call", CALLS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=ROWS, cuts=st.lists(st.integers(0, 24), max_size=4), order=st.randoms(use_true_random=False))
 def test_merging_any_split_in_any_order_is_the_whole(
     duck: Duck, call: str, rows: list[Row], cuts: list[int], order: Any

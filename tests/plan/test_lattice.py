@@ -210,4 +210,4 @@ class Registering(RuleBasedStateMachine):
 
 
 TestRegistering = Registering.TestCase
-TestRegistering.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestRegistering.settings = settings(max_examples=60, stateful_step_count=20)

@@ -126,7 +126,7 @@ NASTY = ["", "'", "\\", "\\'", "''", '"', "\n\r\t\b\x00\x1a", "${spark.app.name}
 def test_strings_come_back(spark: SparkSession) -> None:
     drawn: list[str] = []
 
-    @settings(max_examples=200, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
     def draw(one: str) -> None:
         drawn.append(one)

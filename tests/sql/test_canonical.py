@@ -97,7 +97,7 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and compare(left, right) == 0
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(truths(3), ROWS)
 def test_a_truth_is_the_same_truth_in_canonical_form(expression: Expression, row: dict[str, Any]) -> None:
     before, after = outcome(expression, row), outcome(canonical(expression), row)
@@ -107,14 +107,14 @@ def test_a_truth_is_the_same_truth_in_canonical_form(expression: Expression, row
     assert same(before, after), (canonical(expression), row)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(values(3), ROWS)
 def test_a_value_is_the_same_value_in_canonical_form(expression: Expression, row: dict[str, Any]) -> None:
     before, after = outcome(expression, row), outcome(canonical(expression), row)
     assert before is RowError or same(before, after), (canonical(expression), row)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(truths(3))
 @example(Call("or", (Call("=", (Column("i", INT), Literal(1, INT)), BOOLEAN), Literal(None, BOOLEAN)), BOOLEAN))
 def test_canonical_form_has_nothing_left_to_rewrite(expression: Expression) -> None:
@@ -122,7 +122,7 @@ def test_canonical_form_has_nothing_left_to_rewrite(expression: Expression) -> N
     assert canonical(once) == once
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(truths(2), ROWS)
 def test_negation_is_exact(expression: Expression, row: dict[str, Any]) -> None:
     form = canonical(expression)
@@ -132,7 +132,7 @@ def test_negation_is_exact(expression: Expression, row: dict[str, Any]) -> None:
     assert canonical(negated(negated(form))) == form
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(truths(1), min_size=2, max_size=4), st.randoms(use_true_random=False), st.sampled_from(["and", "or"]))
 def test_order_and_repeats_do_not_matter_where_nothing_fails(parts: list[Expression], random: Any, name: str) -> None:
     assume(not any(map(can_fail, parts)))
@@ -141,14 +141,14 @@ def test_order_and_repeats_do_not_matter_where_nothing_fails(parts: list[Express
     assert canonical(Call(name, tuple(parts), BOOLEAN)) == canonical(Call(name, tuple(mixed), BOOLEAN))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(truths(3), ROWS)
 def test_what_cannot_fail_does_not(expression: Expression, row: dict[str, Any]) -> None:
     assume(not can_fail(expression))
     assert outcome(expression, row) is not RowError
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(truths(3))
 def test_the_form_is_what_the_shape_promises(expression: Expression) -> None:
     for node in walk(canonical(expression)):

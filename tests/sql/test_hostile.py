@@ -338,7 +338,7 @@ OVER ts saddr length proto 5 1.5 'x' '1 hour' sum( count(*) max( upper( coalesce
 VALUES EXTRACT( ROLLUP DESC NULLS FIRST WITH 1L 1e3 current_date ; -- /* */""".split()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(WORDS), max_size=30))
 @example(["1", "AND"])
 def test_any_soup_of_words_is_a_query_or_a_refusal(words: list[str]) -> None:
@@ -349,7 +349,7 @@ def test_any_soup_of_words_is_a_query_or_a_refusal(words: list[str]) -> None:
             assert str(error)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=60))
 def test_any_text_is_a_query_or_a_refusal(text: str) -> None:
     for compiled in (lambda: compile_query(text, STREAMS, FakeAggregates()),

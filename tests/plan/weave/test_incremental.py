@@ -63,7 +63,7 @@ class Weaving(RuleBasedStateMachine):
 
 
 TestWeaving = Weaving.TestCase
-TestWeaving.settings = settings(max_examples=25, stateful_step_count=10, deadline=None)
+TestWeaving.settings = settings(max_examples=25, stateful_step_count=10)
 
 
 def arrive(weave: IncrementalWeave, some: list[Window]) -> list[float]:
