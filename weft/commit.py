@@ -155,12 +155,7 @@ def publish(
         known = map(writer.query, refused) if alone else writer.queries(stream=state.stream)
         counted = [one for one in known if one is not None and one.from_batch is not None and one.status != FAILED]
         writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
-        since: dict[str, QueryChange] = {
-            name: {"from_batch": first, "complete_from": moment, "status": "running"}
-            for name, (first, moment) in activate(
-                _waiting(plan.queries, writer.waiting_queries(state.stream)), after, row.batch_id
-            ).items()
-        }
+        since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), after)
         writer.update_queries(since)
         revision = writer.revision()
         writer.delete_nodes([node for node in state.synopses if node not in network.kept])
@@ -171,6 +166,17 @@ def publish(
     failpoint("commit-after")
     active = tuple(replace(plan.queries[name].row, **change) for name, change in since.items())
     return Published(after, active, revision, alone)
+
+
+def _taking_effect(
+    planned: Mapping[str, Registered], waiting: Iterable[QueryRow], after: StreamState
+) -> dict[str, QueryChange]:
+    """The queries that this tick is the first of, and what their rows say from now on."""
+    since = activate(_waiting(planned, waiting), after, after.batch_id)
+    return {
+        name: {"from_batch": first, "complete_from": moment, "status": "running"}
+        for name, (first, moment) in since.items()
+    }
 
 
 def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,16 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from weft.aggregates.statistics import Statistic
+from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.level0 import Statement
-from weft.sql.expressions import Column
+from weft.sql.expressions import Call, Column, Expression, Literal
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, row_schema
 
 Row = dict[str, Any]
 
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le}
 MERGES: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "min": min, "max": max, "count": len}
 
 
@@ -44,11 +47,13 @@ class PlainBatch:
 
 
 def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: int) -> pa.Table:
-    """What Spark would give for a base node that is grouped by columns."""
+    """What Spark would give for a base node that is grouped by columns, or cells of them."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
+    cuts = dict(network.cuts)
     for row in rows:
         start = batch_id if node.slicing is None else node.slicing.floor(row["ts"])
-        groups.setdefault((start, *(row[column_of(one.expression)] for one in node.dimensions)), []).append(row)
+        keys = (value_of(one, row, cuts.get(one.name, ())) for one in node.dimensions)
+        groups.setdefault((start, *keys), []).append(row)
     lines = []
     for (start, *keys), group in groups.items():
         line = {START: start, LATE: ON_TIME, LEVEL: 0}
@@ -56,6 +61,21 @@ def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: in
         line |= {one.name: computed(one, group) for one in node.statistics}
         lines.append(line)
     return pa.Table.from_pylist(lines, schema=row_schema(node.dimensions, node.statistics))
+
+
+def value_of(dimension: Dimension, row: Row, cuts: Sequence[Cut]) -> Any:
+    """The value in a row, or the greatest cut at or below it."""
+    value = computed_from(dimension.expression, row)
+    if not dimension.cells:
+        return value
+    return max((cut for cut in cuts if cut <= value), default=lowest(dimension.type))
+
+
+def computed_from(expression: Expression, row: Row) -> Any:
+    """A column, or a comparison of one with a constant."""
+    if isinstance(expression, Call):
+        return COMPARISONS[expression.function](*(computed_from(one, row) for one in expression.arguments))
+    return expression.value if isinstance(expression, Literal) else row[column_of(expression)]
 
 
 def computed(one: Statistic, rows: list[Row]) -> Any:

@@ -63,6 +63,16 @@ class Network:
     nodes: tuple[Node, ...]
     refusals: tuple[NotShared, ...] = ()
     retired: tuple[Node, ...] = ()
+    # Cuts that queries read before they moved.
+    past_cuts: tuple[tuple[str, tuple[Cut, ...]], ...] = ()
+
+    @cached_property
+    def cuts_read(self) -> Mapping[str, Mapping[str, Cut]]:
+        """The cuts of every dimension with cells that some query reads, now or from before it moved, by their text."""
+        read: dict[str, dict[str, Cut]] = {}
+        for name, points in (*self.cuts, *self.past_cuts):
+            read.setdefault(name, {}).update((repr(point), point) for point in points)
+        return read
 
     @cached_property
     def by_id(self) -> Mapping[str, Node]:
@@ -285,6 +295,7 @@ def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[st
     return replace(
         network,
         nodes=_fed(nodes),
+        past_cuts=all_cuts(left.values()),
         retired=tuple(replace(node, epoch=epochs.get(node.id, 0)) for node in retired),
     )
 

@@ -26,6 +26,7 @@ from weft.plan.windows import micros
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.read.merge import merge_sql, quoted
+from weft.store.cells import Cuts, wider_cells, without_cuts
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, conform, row_schema
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import EARLIEST, SegmentRow
@@ -75,9 +76,10 @@ class Change:
 class Sealer:
     """Decides and computes the change of a node's files after a tick."""
 
-    def __init__(self, duck: Duck, cache: TableCache) -> None:
+    def __init__(self, duck: Duck, cache: TableCache, cuts_read: Cuts) -> None:
         self._duck = duck
         self._cache = cache
+        self._cuts_read = cuts_read
 
     def change(self, node: Node, state: StreamState, retention: int | None) -> Change | None:
         """The change that is due for the node, or None. `retention` is how far back windows are read, if limited."""
@@ -210,9 +212,9 @@ class Sealer:
 
     def _merge_running(self, node: Node, state: StreamState) -> Change | None:
         """Files of a running node merge into one row a group; `start` is then the last tick that changed the group."""
-        for layout, group in _due_runs(state.synopses[node.id].data, state, node):
+        for layout, group in _due_runs(state.synopses[node.id].data, state, node, self._cuts_read):
             statistics, names = _kept(node, layout)
-            rows = self._rows(node, layout, group)
+            rows = wider_cells(self._rows(node, layout, group), node, layout, self._cuts_read)
             keys = [(quoted(name), name) for name in names]
             beside = [(f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL)]
             merged = self._duck.run(merge_sql("weft_rows", keys, statistics, beside), {"weft_rows": rows})
@@ -249,14 +251,16 @@ def _due_groups(
 
 
 def _due_runs(
-    files: Iterable[SegmentRow], state: StreamState, node: Node
+    files: Sequence[SegmentRow], state: StreamState, node: Node, cuts_read: Cuts
 ) -> Iterator[tuple[Layout, list[SegmentRow]]]:
-    """The same for a running node, of files between which no file of another layout ends.
+    """The same for a running node, of files between which no file of another layout ends; cuts that nobody reads any
+    more tell none apart, or files of thresholds that come and go would stay for ever.
 
     A query that such a file cannot serve counts from its end on, by the tick that changed a group last: a file that
     holds ticks before that end and after it would be counted whole.
     """
-    groups = _by_layout(files, state.layouts, node)
+    layouts = {name: without_cuts(state.layouts[name], cuts_read) for name in {file.layout for file in files}}
+    groups = _by_layout(files, layouts, node)
     for layout, alike in groups.items():
         ends = sorted(file.time_to for other, each in groups.items() if other != layout for file in each)
         runs: dict[int, list[SegmentRow]] = {}

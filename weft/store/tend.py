@@ -68,7 +68,7 @@ def tend(
     `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
     counts of late rows; families and nodes that they lack are gone.
     """
-    sealer = Sealer(duck, cache)
+    sealer = Sealer(duck, cache, network.cuts_read)
     changes = []
     for name, node in network.kept.items():
         if name not in state.synopses:
