@@ -13,6 +13,7 @@ import pytest
 from tests.docs.markdown import DOCS, generated, regenerate
 from weft.aggregates.catalog import ALIASES, BUILT_IN, BY_EVENT_TIME, AggregateCatalog, Holistic, Rule
 from weft.errors import SqlError
+from weft.plan import needs
 from weft.sql import ddl, guard, patterns, regexes, rewrites, size, window_call
 from weft.sql.expressions import Column, Literal
 from weft.sql.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
@@ -118,6 +119,8 @@ def limits_text() -> str:
         ("nested parentheses, `CASE` and `NOT`", guard.MAX_DEPTH),
         ("height of an expression", guard.MAX_HEIGHT),
         ("values in an `IN` list", guard.MAX_IN_LIST),
+        ("aggregates of a query", needs.MAX_MEASURES),
+        ("expressions whose values a query counts", needs.MAX_VALUES),
         ("windows that one row is in", window_call.MAX_OVERLAP),
         ("characters of a pattern", patterns.MAX_PATTERN),
         ("groups in one another in a regular expression", regexes.MAX_GROUPS),

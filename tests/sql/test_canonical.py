@@ -236,3 +236,12 @@ def test_floor_and_ceil_of_what_fits_cannot_fail(sql: str) -> None:
                                  "0 < CAST(small AS decimal(38,38))", "CAST(i AS decimal(3,3)) = 0"])
 def test_a_decimal_without_room_for_whole_numbers_is_compared_as_it_is(sql: str) -> None:
     assert "cast(" in text(compile_expression(sql, COLUMNS, None))
+
+
+def test_a_number_has_the_type_that_its_last_letter_says() -> None:
+    found = [compile_expression(sql, COLUMNS, None) for sql in ("-128Y", "127y", "-32768S", "-9223372036854775808L", "1.5D")]
+    assert [text(one) for one in found] == ["tinyint '-128'", "tinyint '127'", "smallint '-32768'",
+                                            "bigint '-9223372036854775808'", "double '1.5'"]
+    # A cast is no suffix: it fails when it runs, and the sign stands outside.
+    assert can_fail(compile_expression("CAST(300 AS TINYINT)", COLUMNS, None))
+    assert can_fail(compile_expression("-CAST(128 AS TINYINT)", COLUMNS, None))

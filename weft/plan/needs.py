@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from weft.aggregates.catalog import AggregateCatalog, Holistic, Plain
 from weft.aggregates.statistics import ROWS, Statistic
+from weft.errors import SqlError
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.placement import AT_HOME, Placement
 from weft.plan.shards import shard
@@ -30,6 +31,10 @@ from weft.sql.expressions import (
 from weft.sql.finals import carried_parts
 from weft.sql.query import OrderItem, Query, SelectItem
 from weft.sql.safety import can_fail
+
+# Every value that is counted is a node of its own, with a row for each value: a query must not make hundreds of them.
+MAX_VALUES = 32
+MAX_MEASURES = 200
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     aggregates = sorted(
         {node for expression in _final(query) for node in walk(expression) if isinstance(node, Aggregate)}, key=text
     )
+    _check_many(len(aggregates), MAX_MEASURES, "aggregates")
     made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
     # Totals have no slices, so they belong to no tree.
     tree = placement.tree if query.window is not None else ""
@@ -125,6 +131,7 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
     running = query.window is None
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
     counted = by_name({Dimension(each.value) for each in made if isinstance(each, Holistic)})
+    _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
@@ -133,6 +140,11 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
         wide = base | {value}
         parts.append(Part(node_id(query.stream, wide, running=running, tree=tree), wide, (ROWS,), value))
     return tuple(parts)
+
+
+def _check_many(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise SqlError("too-large", f"the query has {count} {what}, more than {most}", hint="Split the query.")
 
 
 def _final(query: Query) -> list[Expression]:

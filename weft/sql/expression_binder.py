@@ -18,7 +18,7 @@ from weft.sql.ddl import type_named
 from weft.sql.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
 from weft.sql.functions import FUNCTIONS, function_named
 from weft.sql.guard import position_of
-from weft.sql.literals import FALSE, NULL, TRUE, is_whole, number
+from weft.sql.literals import FALSE, NULL, TRUE, fits, is_whole, number
 from weft.sql.query import AggregateTypes
 from weft.sql.rewrites import case
 from weft.sql.scope import Scope
@@ -119,8 +119,8 @@ class ExpressionBinder:
             inner = node.this
             if isinstance(inner, exp.Literal) and not inner.is_string:
                 return number("-" + inner.name)
-            if type(inner) is exp.Cast and isinstance(inner.this, exp.Literal) and not inner.this.is_string:
-                return cast(number("-" + inner.this.name), self._type(inner.args["to"]))
+            if type(inner) is exp.Cast and _has_suffix(inner.this):
+                return self._suffixed("-" + inner.this.name, inner)
         return FUNCTIONS[UNARY[type(node)]].build((self.bind(node.this),))
 
     def _connector(self, node: exp.Expr) -> Expression:
@@ -181,7 +181,16 @@ class ExpressionBinder:
         default = node.args.get("default")
         return case(branches, None if default is None else self.bind(default))
 
+    def _suffixed(self, text: str, node: exp.Expr) -> Expression:
+        """A number with a letter for its type, as in 5L: it must be one of that type, as Spark has it."""
+        value, kind = number(text), self._type(node.args["to"])
+        if kind.is_integral and (not isinstance(value.value, int) or not fits(value.value, kind)):
+            raise wrong_type(f"the number {text[:40]} is no {kind}, which its last letter says")
+        return cast(value, kind)
+
     def _cast(self, node: exp.Expr) -> Expression:
+        if type(node) is exp.Cast and _has_suffix(node.this):
+            return self._suffixed(node.this.name, node)
         value, kind = self.bind(node.this), self._type(node.args["to"])
         if not castable(value.type, kind):
             raise wrong_type(f"a {value.type} cannot be cast to {kind}")
@@ -249,6 +258,13 @@ class ExpressionBinder:
 
     def _modified(self, node: exp.Expr) -> Expression:
         return bind_aggregate(self, node, None)
+
+
+def _has_suffix(node: exp.Expr) -> bool:
+    """Whether a number has a letter for its type: the tokenizer makes a cast of it, whose number ends behind that."""
+    if not isinstance(node, exp.Literal) or node.is_string or "end" not in node.meta:
+        return False
+    return bool(node.meta["end"] - node.meta["start"] + 1 > len(node.name))
 
 
 def negation(expression: Expression) -> Expression:

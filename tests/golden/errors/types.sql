@@ -308,3 +308,23 @@ SELECT count(*) FROM trades LIMIT ALL
 SELECT count(*) FROM trades LIMIT quantity
 ----
 [wrong-type] LIMIT takes a whole number that is not negative (line 1, column 35)
+====
+SELECT count(*) FROM trades WHERE tag = 300Y
+----
+[wrong-type] the number 300 is no tinyint, which its last letter says (line 1, column 41)
+====
+SELECT count(*) FROM trades WHERE venue = -32769S
+----
+[wrong-type] the number -32769 is no smallint, which its last letter says (line 1, column 44)
+====
+SELECT count(*) FROM trades WHERE venue = 1.5S
+----
+[wrong-type] the number 1.5 is no smallint, which its last letter says (line 1, column 43)
+====
+SELECT count(*) FROM trades WHERE quantity = 99999999999999999999L
+----
+[wrong-type] the number 99999999999999999999 is no bigint, which its last letter says (line 1, column 46)
+====
+SELECT count(*) FROM trades WHERE quantity = -CAST(5 AS DATE)
+----
+[wrong-type] a int cannot be cast to date (line 1, column 52)

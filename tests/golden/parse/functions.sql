@@ -101,7 +101,7 @@ SELECT count(*) AS n FROM trades WHERE ceiling(rate) = 1 AND floor(price) = 1
 ----
 stream trades
 window none
-where ((ceil(rate) = bigint '1') and (floor(price) = decimal(9,0) '1'))
+where ((floor(price) = decimal(9,0) '1') and (ceil(rate) = bigint '1'))
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM trades WHERE round(price) = 1 AND round(rate, 2) = 1
