@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from weft.spark.failure import REASON_KEPT, reason_of
+from weft.spark.failure import REASON_KEPT, WHOLE_KEPT, on_row, reason_of
 
 CAST = (
     "[CAST_INVALID_INPUT] The value '{}' of the type \"STRING\" cannot be cast to \"INT\" because it is malformed. "
@@ -49,3 +49,11 @@ def test_a_value_of_ten_megabytes_is_cut_in_its_middle() -> None:
     assert time.monotonic() - before < 2
     assert len(reason) <= REASON_KEPT
     assert reason.startswith("[CAST_INVALID_INPUT] The value '12x\\x00\\x00") and reason.endswith(MALFORMED)
+
+
+def test_a_row_is_told_as_far_as_there_is_room() -> None:
+    reason = reason_of(ValueError(CAST.format("a" * 1000)))
+    told = on_row(reason, {f"column_{number}": "b\n" * 1000 for number in range(10)})
+    assert len(told) <= WHOLE_KEPT + len(", ...") and told.isprintable()
+    assert "on a row with column_0 = b\\nb\\n" in told and told.endswith(", ...")
+    assert on_row(reason, {}) == reason

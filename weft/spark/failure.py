@@ -7,6 +7,7 @@ catalog, logged and shown. PostgreSQL takes no NUL, no terminal a control charac
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from py4j.protocol import Py4JError
 
@@ -25,8 +26,8 @@ ADVICE = re.compile(
 
 # Of what Spark says so much is read, of its beginning and of its end: it may quote a value of any length.
 SAID_READ = 100_000
-# And of a reason so many characters are kept.
-REASON_KEPT = 300
+# In characters: a reason, one with a row, and each value of that row.
+REASON_KEPT, WHOLE_KEPT, VALUE_KEPT = 300, 440, 60
 
 
 def lost_with_executor(error: BaseException) -> bool:
@@ -45,6 +46,27 @@ def reason_of(error: BaseException) -> str:
     if found:
         return shortened(printable(ADVICE.sub("", found[-1]).strip()), REASON_KEPT)
     return shortened(printable(CALLING.sub("", said).split("\n")[0]), REASON_KEPT)
+
+
+def has_condition(reason: str) -> bool:
+    """Whether Spark named a condition, as it does wherever an expression fails on a row."""
+    return reason.startswith("[")
+
+
+def on_row(reason: str, values: Mapping[str, str | None]) -> str:
+    """The reason with the row on which it came to be, as far as there is room.
+
+    >>> on_row("[DIVIDE_BY_ZERO] Division by zero.", {"d": "0", "v": None})
+    '[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = NULL'
+    """
+    said, between = reason.removesuffix("."), ", on a row with "
+    for name, value in values.items():
+        shown = "NULL" if value is None else printable(value)
+        one = f"{shortened(printable(name), VALUE_KEPT)} = {shortened(shown, VALUE_KEPT)}"
+        if len(said) + len(between) + len(one) > WHOLE_KEPT:
+            return f"{said}, ..."
+        said, between = f"{said}{between}{one}", ", "
+    return said if values else reason
 
 
 def printable(text: str) -> str:
