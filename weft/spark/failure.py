@@ -24,6 +24,11 @@ ADVICE = re.compile(
     r" (If necessary|Use [`']?\w+[`']? to |To return NULL|You may want|Correct the value as).*", re.DOTALL
 )
 
+# How it begins where a batch has more groups than fit (weft/spark/room.py), and what Spark says where its bound is met.
+CROWDED = "too many groups in one batch for the driver"
+OURS = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
+SPARKS = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
+
 # Of what Spark says so much is read, of its beginning and of its end: it may quote a value of any length.
 SAID_READ = 100_000
 # In characters: a reason, one with a row, and each value of that row.
@@ -42,10 +47,24 @@ def reason_of(error: BaseException) -> str:
     '[DIVIDE_BY_ZERO] Division by zero.'
     """
     said = WRAPPING.sub("", shortened(str(error), 2 * SAID_READ))
+    if crowded := _crowded(said):
+        return crowded
     found = CONDITION.findall(said)
     if found:
         return shortened(printable(ADVICE.sub("", found[-1]).strip()), REASON_KEPT)
     return shortened(printable(CALLING.sub("", said).split("\n")[0]), REASON_KEPT)
+
+
+def _crowded(said: str) -> str:
+    """The reason of a batch with too many groups, whoever noticed; empty for any other.
+
+    >>> _crowded("Total size of serialized results of 2 tasks (9 KiB) is bigger than spark.driver.maxResultSize (8 B)")
+    'too many groups in one batch for the driver: partial rows of 9 KiB or more; see spark.driver.maxResultSize (8 B)'
+    """
+    if found := SPARKS.search(said):
+        size, setting, bound = found.groups()
+        return f"{CROWDED}: partial rows of {size} or more; see {setting} ({bound})"
+    return ours[0] if (ours := OURS.search(said)) else ""
 
 
 def has_condition(reason: str) -> bool:
