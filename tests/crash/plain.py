@@ -35,7 +35,7 @@ class CrashBatch(PlainBatch):
             not isinstance(one, Column) for node in network.base for each in node.statistics for one in each.arguments
         ):
             if not all(row["d"] for row in rows):
-                raise duckdb.OutOfRangeException("division by zero")
+                raise duckdb.OutOfRangeException("[DIVIDE_BY_ZERO] Division by zero.")
             rows = [{**row, QUOTIENT: row["v"] / row["d"]} for row in rows]
         with patch.object(level0, "column_of", name_of):
             found = PlainBatch(self.mark, rows).aggregate(network, parts)

@@ -203,6 +203,26 @@ def test_a_bad_query_registered_while_the_guilty_are_sought_stops_alone(opened: 
     assert engine.state_of(STREAM).totals["rows"] == (POISON + 1) * SMALL.rows
 
 
+def test_a_search_for_the_row_that_fails_changes_nothing_else(opened: Open) -> None:
+    """The query is stopped with its row; and without, where the search itself goes wrong."""
+    engine = opened()
+    for number in range(POISON):
+        tick(engine, number)
+    for number, kind in enumerate((SilentBatch, CrashBatch), POISON):
+        engine.register(f"SELECT sum(v / d) AS x FROM {STREAM} GROUP BY window(ts, '10 seconds')", name=f"q{number}")
+        engine._ticker(STREAM).run(kind(BatchMark("plain", number, f"offsets {number}"), SMALL.arriving(POISON)))
+    silent, told = (engine.query(f"q{number}").metrics()["error"] for number in (POISON, POISON + 1))
+    assert silent.endswith("[DIVIDE_BY_ZERO] Division by zero.")
+    assert "[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = " in told
+
+
+class SilentBatch(CrashBatch):
+    """A batch of which no row can be found."""
+
+    def guilty(self, fails: Callable[[SilentBatch], object]) -> SilentBatch | None:
+        raise ValueError("a row that nobody can read")
+
+
 class LosingBatch(CrashBatch):
     """A batch that loses an executor at one of its tries, with rows that were read already."""
 

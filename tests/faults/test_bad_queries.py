@@ -22,6 +22,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
     [("ts", pa.timestamp("us", tz="UTC")), ("g", pa.int32()), ("v", pa.int32()), ("d", pa.int32()), ("w", pa.string())]
 )
+DDL = "ts timestamp, g int, v int, d int, w string"
 GOOD = {
     f"good_{place}": f"SELECT g, count(*) AS n, sum(v) AS total, min(v) AS least FROM s WHERE v > {place % 5} "
     f"GROUP BY window(ts, '{(10, 20)[place % 2]} seconds', '10 seconds'), g"
@@ -29,11 +30,20 @@ GOOD = {
 }
 # What fails, at which tick, and what must be said of it.
 BAD = {
-    "the_one_that_divides": ("SELECT sum(v / d) AS x FROM s GROUP BY window(ts, '10 seconds')", 1, ("DIVIDE_BY_ZERO",)),
-    "the_one_that_casts": ("SELECT g, max(cast(w AS int)) AS x FROM s GROUP BY window(ts, '10 seconds'), g", 2, ("CAST", "'12x'")),
-    "the_one_that_overflows": ("SELECT sum(v * v) AS x FROM s WHERE g = 1 GROUP BY window(ts, '20 seconds')", 3, ("OVERFLOW",)),
+    "the_one_that_divides": (
+        "SELECT sum(v / d) AS x FROM s GROUP BY window(ts, '10 seconds')", 1,
+        ("[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = 17",),
+    ),
+    "the_one_that_casts": (
+        "SELECT g, max(cast(w AS int)) AS x FROM s GROUP BY window(ts, '10 seconds'), g", 2,
+        ("[CAST_INVALID_INPUT] The value '12x' of", "because it is malformed, on a row with w = '12x'"),
+    ),
+    "the_one_that_overflows": (
+        "SELECT sum(v * v) AS x FROM s WHERE g = 1 GROUP BY window(ts, '20 seconds')", 3,
+        ("[ARITHMETIC_OVERFLOW] overflow, on a row with g = 1, v = 2000000000",),
+    ),
 }
-SPOILT = {1: {"d": 0}, 2: {"w": "12x"}, 3: {"v": 2_000_000_000}}
+SPOILT = {1: {"d": 0, "v": 17}, 2: {"w": "12x"}, 3: {"v": 2_000_000_000}}
 
 
 def rows_of(tick: int) -> list[dict[str, Any]]:
@@ -88,7 +98,7 @@ def life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Itera
     with weft.Engine(folder / "state", spark=spark) as engine:
         engine.add_stream(
             "s", source="parquet", path=folder / "in", event_time="ts",
-            schema="ts timestamp, g int, v int, d int, w string",
+            schema=DDL,
         )
         engine.register_all(GOOD | {name: sql for name, (sql, _, _) in BAD.items()})
         seen = []
@@ -119,6 +129,7 @@ def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(life: Life, nam
     query = life.engine.query(name)
     said = query.metrics()["error"]
     assert f"since batch {since}" in said
+    assert "try_" not in said and "ansi" not in said, "no advice"
     for word in words:
         assert word in said
     for read in (query.result, query.results):
@@ -126,3 +137,36 @@ def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(life: Life, nam
             read()
         assert refusal.value.code == "query-failed"
         assert words[-1] in refusal.value.message
+
+
+# What a query says of the rows below: the one that is guilty, and none where no single one is.
+ON_ROWS = {
+    "SELECT sum(10 / d) AS x FROM s WHERE v > 0": "[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = 6",
+    "SELECT sum(cast(v AS bigint) * 4000000000000000000) AS x FROM s WHERE v = 1": "[ARITHMETIC_OVERFLOW] overflow.",
+    "SELECT max(cast(w AS int)) AS x FROM s WHERE v = 4":
+        "[CAST_INVALID_INPUT] The value '12x\\x00\\n\\x1b' of the type \"STRING\" cannot be cast to \"INT\" because it is "
+        "malformed, on a row with v = 4, w = '12x\\x00\\n\\x1b'",
+    "SELECT max(cast(w AS int)) AS x FROM s WHERE v = 5": "malformed, on a row with v = 5, w = '12yyy",
+    "SELECT count(*) AS x FROM s": "",
+}
+
+
+def test_the_guilty_row_is_told_and_no_other(tmp_path: Path, spark: SparkSession) -> None:
+    """Neither a dead row, nor one that the query leaves out; in one short line, whatever is in it."""
+    ts = EPOCH + timedelta(seconds=1)
+    plain = {"ts": ts, "g": 1, "v": 1, "d": 1, "w": "1"}
+    rows = [
+        *([plain] * 3), {**plain, "ts": None, "v": 2, "d": 0}, {**plain, "v": 0, "d": 0},
+        {**plain, "v": 4, "w": "12x\x00\n\x1b"}, {**plain, "v": 5, "w": "12" + "y" * 10_000_000}, {**plain, "v": 6, "d": 0},
+    ]
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+        queries = {f"q{place}": sql for place, sql in enumerate(ON_ROWS)}
+        engine.register_all(queries)
+        feed(engine, ["s"], pa.Table.from_pylist(rows, schema=SCHEMA))
+        said = {sql: engine.query(name).metrics()["error"] for name, sql in queries.items()}
+    for sql, words in ON_ROWS.items():
+        told = said[sql] or ""
+        assert words in told and bool(words) == bool(told), (sql, told)
+        assert len(told) <= 500 and told.isprintable(), told
+        assert ("on a row" in told) == ("on a row" in words)

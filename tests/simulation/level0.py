@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -44,6 +44,16 @@ class PlainBatch:
 
     def cleaned(self) -> tuple[PlainBatch, DeadLetters]:
         return self, NO_LETTERS
+
+    def guilty(self, fails: Callable[[Self], object]) -> Self | None:
+        left = self
+        while len(left.rows) > 1:
+            first, second = (replace(left, rows=left.rows[half::2]) for half in (0, 1))
+            left = first if fails(first) else second
+        return left if fails(left) else None
+
+    def values(self, columns: Sequence[str]) -> dict[str, str | None]:
+        return {name: str(self.rows[0][name]) for name in columns}
 
 
 def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: int) -> pa.Table:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from weft.plan.needs import Needs
+from weft.sql.expressions import Column, walk
+from weft.sql.safety import can_fail
+
 Trial = Callable[[Sequence[str]], str]
 
 
@@ -29,3 +33,13 @@ def find_culprits(names: Sequence[str], trial: Trial, *, known_to_fail: bool = F
     first = find_culprits(names[:half], trial)
     # What fails as a whole and not in its first half fails in its second: no need to try that as a whole.
     return {**first, **find_culprits(names[half:], trial, known_to_fail=not first)}
+
+
+def suspected_columns(needs: Needs) -> tuple[str, ...]:
+    """The columns that decide whether a query fails on a row: those of its expressions that can, or else of all."""
+    dimensions = [one.expression for part in needs.parts for one in part.dimensions]
+    statistics = [one for part in needs.parts for one in part.statistics]
+    conditions = [one.where for one in statistics if one.where is not None]
+    every = [*dimensions, *conditions, *(argument for one in statistics for argument in one.arguments)]
+    fallible = [one for one in every if can_fail(one)] or every
+    return tuple(sorted({node.name for one in fallible for node in walk(one) if isinstance(node, Column)}))

@@ -18,6 +18,7 @@ from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.failure import reason_of
+from weft.spark.guilty import suspects, values_of
 from weft.spark.level0 import MOMENT, Statement
 from weft.spark.paths import can_be_fetched
 from weft.streams import Stream
@@ -72,6 +73,15 @@ class SparkBatch:
         rows = self._again(good)
         alive = rows.where(f"{MOMENT} IS NOT NULL").drop(CORRUPT, SOURCE)
         return replace(self, rows=alive), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
+
+    def guilty(self, fails: Callable[[SparkBatch], object]) -> SparkBatch | None:
+        """One row of the batch that fails by itself, as a batch; None where there is none."""
+        left = suspects(self.rows, lambda rows: fails(replace(self, rows=rows)))
+        return next(filter(fails, (replace(self, rows=rows) for rows in left)), None)
+
+    def values(self, columns: Sequence[str]) -> dict[str, str | None]:
+        """These columns of a batch of one row as text, cut to what can be shown."""
+        return values_of(self.rows, columns)
 
     def _again(self, files: Sequence[str]) -> DataFrame:
         """The rows of some files of the batch once more, with the file of each and the text of those without meaning.

@@ -14,6 +14,7 @@ from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
+from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.streams import Stream, quoted
@@ -57,7 +58,7 @@ def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -
         if not statements:
             counted = session.sql(f"SELECT count(*), count({MOMENT}), max({MOMENT}) FROM {view}").collect()[0]
             return Batch(counted[0], counted[0] - counted[1], counted[2], {})
-        tables = [session.sql(statement.sql.replace("{rows}", view)).toArrow() for statement in statements]
+        tables = [bounded(session.sql(part.sql.replace("{rows}", view)), part).toArrow() for part in statements]
     finally:
         session.catalog.dropTempView(view)
     return _split(statements, tables, batch_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import duckdb
@@ -12,14 +12,14 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from weft.plan.isolate import find_culprits
+from weft.plan.isolate import find_culprits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
 from weft.read.duck import Duck
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
-from weft.spark.failure import lost_with_executor, reason_of
+from weft.spark.failure import has_condition, lost_with_executor, on_row, reason_of
 from weft.spark.level0 import Statement, statements
 from weft.store.derive import NewRows, merge_from, new_rows
 
@@ -28,6 +28,12 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 # What an expression that fails on a row can raise, on Spark or where partial rows are merged.
 FAILURES = (PySparkException, Py4JError, duckdb.Error)
+
+log = logging.getLogger("weft.spark")
+# Who fails was found by trying; to say on which row may take about as long, and this many trials in any case.
+PATIENCE = 100
+# One bad row mostly fails many queries: so many rows that others failed on are tried before another one is sought.
+KNOWN_TRIED = 3
 
 
 class Arrived(Protocol):
@@ -45,6 +51,12 @@ class Arrived(Protocol):
 
     def cleaned(self) -> tuple[Arrived, DeadLetters]:
         """The batch without dead rows and unreadable files, and these; for when it failed as it came."""
+
+    def guilty(self, fails: Callable[[Arrived], object]) -> Arrived | None:
+        """One row of the batch that fails by itself, as a batch; None where there is none."""
+
+    def values(self, columns: Sequence[str]) -> Mapping[str, str | None]:
+        """These columns of a batch of one row, as text."""
 
     def jobs(self) -> int:
         """How many Spark jobs the stream has started so far."""
@@ -65,7 +77,7 @@ def blame(
     Raises what a lost executor raises: then all must begin anew, and who would have failed is not known.
     """
 
-    def trial(names: Sequence[str]) -> str:
+    def trial(names: Sequence[str], batch: Arrived = batch) -> str:
         network = build_network(stream, {name: queries[name] for name in names})
         parts = statements(network)
         try:
@@ -79,8 +91,44 @@ def blame(
     if trial(()):
         return {}
     culprits = find_culprits(sorted(queries), trial)
+    columns = {name: suspected_columns(queries[name]) for name in culprits}
+    culprits = _told_on_rows(batch, culprits, columns, lambda name, some: trial([name], some))
     # Spark may have died or been stopped in between: then everything fails, and nobody is to blame.
     return {} if trial(()) else culprits
+
+
+def _told_on_rows(
+    batch: Arrived,
+    culprits: Mapping[str, str],
+    columns: Mapping[str, Sequence[str]],
+    trial: Callable[[str, Arrived], str],
+) -> dict[str, str]:
+    """The reasons, each with the row that it came to be on, where one is found.
+
+    What goes wrong here leaves a reason without its row, and no more; but for an executor that is lost, as above.
+    """
+    told, known, tried, why = dict(culprits), list[Arrived](), 0, ""
+    for name, reason in culprits.items():
+
+        def fails(some: Arrived, name: str = name) -> str:
+            nonlocal tried, why
+            tried, why = tried + 1, trial(name, some)
+            return why
+
+        if not has_condition(reason) or tried >= PATIENCE + 2 * len(culprits):
+            continue
+        try:
+            row = next(filter(fails, known[:KNOWN_TRIED]), None)
+            if row is None and (row := batch.guilty(fails)) is not None:
+                known.append(row)
+            if row is not None:
+                # The last trial was that of this row; the first may have failed on another one.
+                told[name] = on_row(why, row.values(columns[name]))
+        except Exception as error:
+            if lost_with_executor(error):
+                raise
+            log.warning("row not found", extra={"query": name, "reason": reason_of(error)})
+    return told
 
 
 def _in_one_piece(

@@ -1,17 +1,38 @@
-"""What Spark says when an expression fails on a row, cut down to what a person needs."""
+"""What Spark says when an expression fails on a row, cut down to what a person needs.
+
+Keeps: a reason is one short line of printable characters, whatever rows and names are in it: it is stored in the
+catalog, logged and shown. PostgreSQL takes no NUL, no terminal a control character, and a value may have any length.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from py4j.protocol import Py4JError
 
 # What calls of Spark raise when its Java is no longer there.
 JAVA_GONE = (Py4JError, OSError)
-CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] [^\n]*")
+# A condition and what it says, over as many lines as the values in it have: Spark ends it by its SQLSTATE.
+CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?=\s*SQLSTATE: |\n\s+at |\Z)", re.DOTALL)
+# What is put around the condition of a tick by those who pass it on.
+WRAPPING = re.compile(r"\[(FOREACH_BATCH|STREAM_FAILED)\w*\] ")
 # What py4j puts before the words of the Java side.
 CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")
-ADVICE = re.compile(r" (If necessary|Use `try_|To return NULL|You may want)[^\n]*|\s*SQLSTATE: \w+")
+# Sentences about what to write or to set instead: some are of no use here, and none says what happened.
+ADVICE = re.compile(
+    r" (If necessary|Use [`']?\w+[`']? to |To return NULL|You may want|Correct the value as).*", re.DOTALL
+)
+
+# How it begins where a batch has more groups than fit (weft/spark/room.py), and what Spark says where its bound is met.
+CROWDED = "too many groups in one batch for the driver"
+OURS = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
+SPARKS = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
+
+# Of what Spark says so much is read, of its beginning and of its end: it may quote a value of any length.
+SAID_READ = 100_000
+# In characters: a reason, one with a row, and each value of that row.
+REASON_KEPT, WHOLE_KEPT, VALUE_KEPT = 300, 440, 60
 
 
 def lost_with_executor(error: BaseException) -> bool:
@@ -20,12 +41,67 @@ def lost_with_executor(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """The error condition and its sentence, which names the value; the first line of anything else.
+    """The error condition and its sentence, which may name the value; the first line of anything else.
 
-    >>> reason_of(ValueError("Job aborted\\n[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` .. SQLSTATE: 22012"))
+    >>> reason_of(ValueError("Job aborted\\n[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to .. SQLSTATE: 22012"))
     '[DIVIDE_BY_ZERO] Division by zero.'
     """
-    found = [one for one in CONDITION.findall(str(error)) if "FOREACH_BATCH" not in one and "STREAM_FAILED" not in one]
+    said = WRAPPING.sub("", shortened(str(error), 2 * SAID_READ))
+    if crowded := _crowded(said):
+        return crowded
+    found = CONDITION.findall(said)
     if found:
-        return ADVICE.sub("", found[-1]).strip()
-    return CALLING.sub("", str(error)).split("\n")[0][:300]
+        return shortened(printable(ADVICE.sub("", found[-1]).strip()), REASON_KEPT)
+    return shortened(printable(CALLING.sub("", said).split("\n")[0]), REASON_KEPT)
+
+
+def _crowded(said: str) -> str:
+    """The reason of a batch with too many groups, whoever noticed; empty for any other.
+
+    >>> _crowded("Total size of serialized results of 2 tasks (9 KiB) is bigger than spark.driver.maxResultSize (8 B)")
+    'too many groups in one batch for the driver: partial rows of 9 KiB or more; see spark.driver.maxResultSize (8 B)'
+    """
+    if found := SPARKS.search(said):
+        size, setting, bound = found.groups()
+        return f"{CROWDED}: partial rows of {size} or more; see {setting} ({bound})"
+    return ours[0] if (ours := OURS.search(said)) else ""
+
+
+def has_condition(reason: str) -> bool:
+    """Whether Spark named a condition, as it does wherever an expression fails on a row."""
+    return reason.startswith("[")
+
+
+def on_row(reason: str, values: Mapping[str, str | None]) -> str:
+    """The reason with the row on which it came to be, as far as there is room.
+
+    >>> on_row("[DIVIDE_BY_ZERO] Division by zero.", {"d": "0", "v": None})
+    '[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = NULL'
+    """
+    said, between = reason.removesuffix("."), ", on a row with "
+    for name, value in values.items():
+        shown = "NULL" if value is None else printable(value)
+        one = f"{shortened(printable(name), VALUE_KEPT)} = {shortened(shown, VALUE_KEPT)}"
+        if len(said) + len(between) + len(one) > WHOLE_KEPT:
+            return f"{said}, ..."
+        said, between = f"{said}{between}{one}", ", "
+    return said if values else reason
+
+
+def printable(text: str) -> str:
+    r"""The text with an escape for every character that cannot be seen or stored: control characters, half a pair.
+
+    >>> print(printable("caf\u00e9\x00\n\ud800"))
+    café\x00\n\ud800
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text without its middle where it is too long.
+
+    >>> shortened("The value 'aaaaaaaaaaaa' is none.", 28)
+    "The value 'aa...a' is none."
+    """
+    kept = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:kept + 1]}...{text[len(text) - kept:]}"

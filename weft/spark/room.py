@@ -1,0 +1,52 @@
+"""How many partial rows of a batch find room in the driver: a query with a group for each row must not end Spark.
+
+Spark's own bound, `spark.driver.maxResultSize`, is looked at when a task is done: a task that alone makes more than the
+memory holds ends the process before, and with it all queries. So a task counts its rows, and fails when they are too
+many; then it is found out whose they are, as with any other failure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.spark.failure import CROWDED
+from weft.spark.level0 import Statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# On their way rows are in memory several times over: as batches, serialized, fetched and put together. Measured with
+# 2 GB: 230 MB of results arrive, 460 MB end the process.
+TIMES = 8
+# What a value takes, and a string, which may be longer.
+VALUE_BYTES, STRING_BYTES = 8, 32
+# The number of the grouping set, a slice, the newest time.
+OWN_BYTES = 3 * VALUE_BYTES
+# Of the number that Spark gives a row the lower bits are its place in the partition.
+PLACE = (1 << 33) - 1
+
+
+def bounded(partials: DataFrame, statement: Statement) -> DataFrame:
+    """The partial rows, or a failure where one task makes more of them than its share of the driver's memory."""
+    from pyspark.sql import functions as f
+
+    most = room_of(partials.sparkSession) // width_of(statement)
+    crowded: Column = f.raise_error(f"{CROWDED}: a task made more than {most} partial rows; see spark.driver.memory")
+    place = f.monotonically_increasing_id().bitwiseAND(PLACE)
+    return partials.where(f.when(place < most, True).otherwise(crowded.cast("boolean")))
+
+
+def width_of(statement: Statement) -> int:
+    """How many bytes a row of a statement's answer has, about: every row has all columns."""
+    keys = {one.name: one.type.name for node in statement.sets.values() for one in node.dimensions}
+    kinds = [*keys.values(), *(one.type.name for one in statement.statistics)]
+    return OWN_BYTES + sum(STRING_BYTES if kind == "string" else VALUE_BYTES for kind in kinds)
+
+
+def room_of(session: SparkSession) -> int:
+    """How many bytes of results one of the tasks that run at a time may make."""
+    context = session.sparkContext
+    assert context._jvm is not None
+    memory = int(context._jvm.java.lang.Runtime.getRuntime().maxMemory())
+    shuffled = int(session.conf.get("spark.sql.shuffle.partitions") or 1)
+    return memory // TIMES // max(1, min(shuffled, context.defaultParallelism))
