@@ -17,6 +17,7 @@ from weft.plan.network import Network
 from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
+from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import reason_of
 from weft.spark.level0 import MOMENT, Statement
 from weft.spark.paths import can_be_fetched
@@ -51,7 +52,11 @@ class SparkBatch:
         return self.count_jobs()
 
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
-        """The partial rows of the network's base nodes."""
+        """The partial rows of the network's base nodes; raises where types in the files are not those of the stream."""
+        # What was cleaned is not looked at again: there is nothing to read it with.
+        wrong = self._drift(self._files()) if self._converts else None
+        if wrong is not None:
+            raise wrong
         return aggregate(self.rows, parts, self.mark.batch_id)
 
     def dead_letters(self, count: int) -> DeadLetters:
@@ -65,13 +70,14 @@ class SparkBatch:
             found = letters(self.rows, self.stream, self.mark.batch_id)
             return replace(self, rows=self.rows.where(f"{MOMENT} IS NOT NULL")), found
         files = self._files()
-        bad = {} if _trouble(self.rows) is None else self._bad(files)
+        bad = self._bad(files) if _trouble(self.rows) or self._drift(files) else {}
         good = [file for file in files if file not in bad]
         if not good:
-            return replace(self, rows=self.rows.sparkSession.createDataFrame([], self.rows.schema)), _gone(bad, self)
+            nothing = self.rows.sparkSession.createDataFrame([], self.rows.schema)
+            return replace(self, rows=nothing, read=None), _gone(bad, self)
         rows = self._again(good)
         alive = rows.where(f"{MOMENT} IS NOT NULL").drop(CORRUPT, SOURCE)
-        return replace(self, rows=alive), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
+        return replace(self, rows=alive, read=None), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
 
     def _again(self, files: Sequence[str]) -> DataFrame:
         """The rows of some files of the batch once more, with the file of each and the text of those without meaning.
@@ -84,6 +90,16 @@ class SparkBatch:
         assert self.read is not None
         read = self.read(files).withColumn(SOURCE, f.input_file_name())
         return project(read, self.stream, now=self._now(), beside=(CORRUPT, SOURCE)).localCheckpoint(eager=False)
+
+    @property
+    def _converts(self) -> bool:
+        """Whether Spark takes any type in a file of the batch for that of the stream."""
+        known = self.read is not None and self.checkpoint is not None
+        return known and (self.stream.source or "").lower() == CONVERTED
+
+    def _drift(self, files: Sequence[str]) -> Exception | None:
+        """What is wrong with the types in some files, where Spark would not say so."""
+        return drift(self.rows.sparkSession, self.stream, files) if self._converts else None
 
     def _files(self) -> tuple[str, ...]:
         assert self.checkpoint is not None
@@ -104,7 +120,7 @@ class SparkBatch:
         assert self.read is not None
         bad = {}
         for file in files:
-            trouble = _trouble(self.read([file]))
+            trouble = _trouble(self.read([file])) or self._drift([file])
             if trouble is not None:
                 if TRANSIENT.search(str(trouble)) or not can_be_fetched(self.rows.sparkSession, file):
                     raise trouble

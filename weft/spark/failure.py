@@ -11,6 +11,11 @@ JAVA_GONE = (Py4JError, OSError)
 CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] [^\n]*")
 # What py4j puts before the words of the Java side.
 CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")
+# The innermost cause in a trace of the Java side, with all lines of what it says.
+CAUSE = re.compile(r"^Caused by: [\w.$]+: ((?:(?!\n\s+at |\nCaused by: |\n\s+\.\.\. ).)+)", re.MULTILINE | re.DOTALL)
+# The condition under which Spark says that a file failed, and not why.
+UNSAID = "FAILED_READ_FILE.NO_HINT"
+LONGEST = 300
 ADVICE = re.compile(r" (If necessary|Use `try_|To return NULL|You may want)[^\n]*|\s*SQLSTATE: \w+")
 
 
@@ -27,5 +32,12 @@ def reason_of(error: BaseException) -> str:
     """
     found = [one for one in CONDITION.findall(str(error)) if "FOREACH_BATCH" not in one and "STREAM_FAILED" not in one]
     if found:
-        return ADVICE.sub("", found[-1]).strip()
-    return CALLING.sub("", str(error)).split("\n")[0][:300]
+        reason = ADVICE.sub("", found[-1]).strip()
+        return f"{reason} {_cause(error)}".strip() if UNSAID in reason else reason
+    return CALLING.sub("", str(error)).split("\n")[0][:LONGEST]
+
+
+def _cause(error: BaseException) -> str:
+    """What the innermost cause says, on one line; nothing where Spark names none."""
+    causes = CAUSE.findall(str(error))
+    return " ".join(causes[-1].split())[:LONGEST] if causes else ""
