@@ -6,6 +6,9 @@ Every case has three files, the bad one between two good ones: good rows are all
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -100,30 +103,52 @@ def test_letters_are_bounded_and_survive_the_engine(tmp_path: Path, spark: Spark
             assert len(reader.dead_letters("s")) <= 16
 
 
-def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(tmp_path: Path, spark: SparkSession) -> None:
+def replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def replace_by_link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file.with_name("nowhere"))
+
+
+ROOT_READS_ALL = pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        pytest.param(Path.unlink, id="gone"),
+        pytest.param(replace_by_folder, id="a folder in its place"),
+        pytest.param(replace_by_link, id="a link to nowhere"),
+        pytest.param(lambda file: file.chmod(0), id="forbidden", marks=ROOT_READS_ALL),
+    ],
+)
+def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
+    tmp_path: Path, spark: SparkSession, hide: Callable[[Path], None]
+) -> None:
     """What may pass is no dead letter: the file's rows would be lost."""
     write_case(tmp_path / "in", Case("good", "parquet", parquet()))
-    bad = tmp_path / "in" / "2-bad"
+    bad, away = tmp_path / "in" / "2-bad", tmp_path / "away"
+    shutil.copy2(bad, away)
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts",
                           options={"maxFilesPerTrigger": 3})
         query = engine.register("SELECT count(*) AS c FROM s", name="q")
-        hide = {"done": False}
         ticker = engine._ticker("s")
         run = ticker.run
 
         def hidden(batch: object) -> None:
-            if not hide["done"]:
-                hide["done"] = True
-                bad.rename(tmp_path / "away")
+            hide(bad)
             run(batch)  # type: ignore[arg-type]
 
-        ticker.run = hidden  # type: ignore[method-assign]
-        with pytest.raises(weft.EngineError) as stopped:
+        with patch.object(ticker, "run", hidden), pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
         assert engine.metrics()["streams"]["s"]["rows"] == 0
-        (tmp_path / "away").rename(bad)
+        bad.rmdir() if bad.is_dir() else bad.unlink(missing_ok=True)
+        away.rename(bad)
         engine.run_available()
         assert query.result().to_pylist() == [{"c": 9}]
         assert engine.metrics()["streams"]["s"]["dead_letters"] == {}

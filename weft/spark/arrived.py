@@ -20,7 +20,7 @@ from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, Dead
 from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import reason_of
 from weft.spark.level0 import MOMENT, Statement
-from weft.spark.paths import can_be_fetched
+from weft.spark.paths import can_be_fetched, is_file
 from weft.streams import Stream
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ class SparkBatch:
         assert self.read is not None
         bad = {}
         for file in files:
+            # A folder in its place would be read as the files in it, or as nothing at all, without a word.
+            if not is_file(self.rows.sparkSession, file):
+                raise PySparkException(f"{file} is not there as a file any more")
             trouble = _trouble(self.read([file])) or self._drift([file])
             if trouble is not None:
                 if TRANSIENT.search(str(trouble)) or not can_be_fetched(self.rows.sparkSession, file):
