@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.docs.markdown import DOCS, ROOT
+from tests.engine.bad_input import CASES
 
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
@@ -23,6 +24,11 @@ def test_every_promise_has_a_test() -> None:
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     without = [section.splitlines()[0] for section in sections if not TEST.search(section)]
     assert without == ["What is not promised"]
+
+
+def test_the_number_of_bad_inputs_is_what_it_says() -> None:
+    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
+    assert re.findall(r"\((\d+) cases\)", text) == [str(sum(map(len, CASES.values())))]
 
 
 def test_every_log_message_is_explained() -> None:

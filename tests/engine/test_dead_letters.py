@@ -7,185 +7,35 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import orc
 from pyspark.sql import SparkSession
 
 import weft
+from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, parquet, table, write_case
 from tests.engine.harness import feed
-from weft.spark.dead import AHEAD, BAD_FILE, BEHIND, NO_TIME, ROW_KEPT, UNPARSABLE
+from weft.spark.dead import AHEAD, NO_TIME, ROW_KEPT, UNPARSABLE
 from weft.spark.paths import can_be_fetched
 
-DDL = "ts timestamp, k string, n int"
-GOOD = 3  # rows of a good file
 
-
-@dataclass(frozen=True)
-class Case:
-    """One bad input: its format, the bytes of the bad file, and what becomes of it."""
-
-    name: str
-    source: str
-    content: bytes | Callable[[Path], None]
-    dead: dict[str, int] = field(default_factory=dict)
-    counted: int = 0
-    total: int = 0
-    options: dict[str, object] = field(default_factory=dict)
-
-
-def lines(*rows: str) -> bytes:
-    return ("\n".join(rows) + "\n").encode()
-
-
-def table(**changed: object) -> pa.Table:
-    columns: dict[str, object] = {
-        "ts": pa.array([10_000_000 + second * 1_000_000 for second in range(GOOD)], pa.timestamp("us", tz="UTC")),
-        "k": pa.array(["a", "b", "a"]),
-        "n": pa.array([1, 2, 3], pa.int32()),
-    }
-    columns.update(changed)
-    return pa.table({name: column for name, column in columns.items() if column is not None})
-
-
-def parquet(**changed: object) -> Callable[[Path], None]:
-    return lambda path: pq.write_table(table(**changed), path)
-
-
-def broken_parquet(damage: Callable[[bytes], bytes]) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        pq.write_table(table(), path)
-        path.write_bytes(damage(path.read_bytes()))
-
-    return write
-
-
-def compressed_rubbish(path: Path) -> None:
-    pq.write_table(table(), path, compression="snappy")
-    data = bytearray(path.read_bytes())
-    data[4:40] = b"\xff" * 36
-    path.write_bytes(bytes(data))
-
-
-FAR = (datetime.now(UTC) + timedelta(days=400)).isoformat()
-NEAR = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
-J = '{"ts": "1970-01-01T00:00:10Z", "k": "a", "n": 5}'
-
-JSON = [
-    Case("truncated", "json", lines(J, '{"ts": "1970-01-01T00:00:10Z", "k": "a"'), {UNPARSABLE: 1}, 1, 5),
-    Case("not json", "json", lines("hello", J), {UNPARSABLE: 1}, 1, 5),
-    Case("text for a number", "json", lines(J.replace("5", '"five"')), {UNPARSABLE: 1}),
-    Case("number too long", "json", lines(J.replace("5", "99999999999")), {UNPARSABLE: 1}),
-    Case("fraction for a number", "json", lines(J.replace("5", "1.5")), {UNPARSABLE: 1}),
-    Case("object for a text", "json", lines('{"ts": "1970-01-01T00:00:10Z", "k": {"x": 1}, "n": 1}'), {}, 1, 1),
-    Case("list instead of an object", "json", lines("[1, 2]"), {UNPARSABLE: 1}),
-    Case("bad time", "json", lines('{"ts": "yesterday", "k": "a", "n": 1}'), {UNPARSABLE: 1}),
-    Case("no time", "json", lines('{"k": "a", "n": 1}'), {NO_TIME: 1}),
-    Case("time is null", "json", lines('{"ts": null, "k": "a", "n": 1}', J), {NO_TIME: 1}, 1, 5),
-    Case("far ahead", "json", lines(json.dumps({"ts": FAR, "k": "a", "n": 1}), J), {AHEAD: 1}, 1, 5),
-    Case("three kinds", "json", lines("x", '{"k": "a"}', json.dumps({"ts": FAR}), J),
-         {UNPARSABLE: 1, NO_TIME: 1, AHEAD: 1}, 1, 5),
-    Case("empty file", "json", b""),
-    Case("blank lines", "json", b"\n\n\n"),
-    Case("missing field", "json", lines('{"ts": "1970-01-01T00:00:10Z", "k": "a"}'), {}, 1, 0),
-    Case("extra field", "json", lines(J[:-1] + ', "more": [1]}'), {}, 1, 5),
-    Case("byte order mark", "json", b"\xef\xbb\xbf" + lines(J), {}, 1, 5),
-    Case("bytes that are no text", "json", b"\x80\x81\xfe\n" + lines(J), {UNPARSABLE: 1}, 1, 5),
-    Case("null bytes", "json", b"\x00\x00\x00\n" + lines(J), {UNPARSABLE: 1}, 1, 5),
-    Case("a line of ten megabytes", "json", lines(J.replace('"a"', '"' + "y" * 10_000_000 + '"')), {}, 1, 5),
-    Case("deep nesting", "json", lines("[" * 5000), {UNPARSABLE: 1}),
-]
-CSV = [
-    Case("text for a number", "csv", lines("1970-01-01 00:00:10,a,x", "1970-01-01 00:00:10,a,5"), {UNPARSABLE: 1}, 1, 5),
-    Case("too few columns", "csv", lines("1970-01-01 00:00:10,a"), {UNPARSABLE: 1}),
-    Case("too many columns", "csv", lines("1970-01-01 00:00:10,a,5,6"), {UNPARSABLE: 1}),
-    Case("bad time", "csv", lines("soon,a,5"), {UNPARSABLE: 1}),
-    Case("no time", "csv", lines(",a,5"), {NO_TIME: 1}),
-    Case("far ahead", "csv", lines(f"{FAR},a,5"), {AHEAD: 1}),
-    Case("near ahead is in time", "csv", lines(f"{NEAR},a,5"), {}, 1, 5),
-    Case("empty file", "csv", b""),
-    Case("number too long", "csv", lines("1970-01-01 00:00:10,a,99999999999"), {UNPARSABLE: 1}),
-    Case("open quote", "csv", lines('1970-01-01 00:00:10,"a,5'), {UNPARSABLE: 1}),
-]
-PARQUET = [
-    Case("not parquet", "parquet", b"this is no parquet file at all", {BAD_FILE: 1}),
-    Case("empty file", "parquet", b""),
-    Case("truncated", "parquet", broken_parquet(lambda data: data[: len(data) // 2]), {BAD_FILE: 1}),
-    Case("foot cut off", "parquet", broken_parquet(lambda data: data[:-8]), {BAD_FILE: 1}),
-    Case("pages overwritten", "parquet", compressed_rubbish, {BAD_FILE: 1}),
-    Case("csv in disguise", "parquet", lines("1970-01-01 00:00:10,a,5"), {BAD_FILE: 1}),
-    Case("no times", "parquet", parquet(ts=pa.nulls(GOOD, pa.timestamp("us", tz="UTC"))), {NO_TIME: GOOD}),
-    Case("times at both ends of what fits", "parquet",
-         parquet(ts=pa.array([-(2**63), 2**63 - 1, 10_000_000], pa.timestamp("us", tz="UTC"))), {BEHIND: 1, AHEAD: 1}, 1, 3),
-    # Schema drift.
-    Case("column added", "parquet", parquet(more=pa.array([1, 2, 3])), {}, GOOD, 6),
-    Case("column dropped", "parquet", parquet(n=None), {}, GOOD, 0),
-    Case("event time dropped", "parquet", parquet(ts=None), {NO_TIME: GOOD}),
-    Case("event time renamed", "parquet", lambda path: pq.write_table(table().rename_columns(["time", "k", "n"]), path),
-         {NO_TIME: GOOD}),
-    Case("narrower number", "parquet", parquet(n=pa.array([1, 2, 3], pa.int16())), {}, GOOD, 6),
-    Case("wider number", "parquet", parquet(n=pa.array([1, 2, 3], pa.int64())), {BAD_FILE: 1}),
-    Case("text for a number", "parquet", parquet(n=pa.array(["1", "2", "3"])), {BAD_FILE: 1}),
-    Case("number for a text", "parquet", parquet(k=pa.array([1, 2, 3])), {BAD_FILE: 1}),
-    Case("columns in another order", "parquet", lambda path: pq.write_table(table().select(["n", "ts", "k"]), path),
-         {}, GOOD, 6),
-    Case("other letters' case", "parquet", lambda path: pq.write_table(table().rename_columns(["TS", "K", "N"]), path),
-         {}, GOOD, 6),
-]
-
-
-def cut_orc(path: Path) -> None:
-    orc.write_table(table(), str(path))
-    path.write_bytes(path.read_bytes()[:40])
-
-
-ORC = [
-    Case("not orc", "orc", b"this is no orc file", {BAD_FILE: 1}),
-    Case("truncated", "orc", cut_orc, {BAD_FILE: 1}),
-]
-
-
-def good_file(source: str, path: Path) -> None:
-    if source == "parquet":
-        pq.write_table(table(), path)
-    elif source == "orc":
-        orc.write_table(table(), str(path))
-    elif source == "csv":
-        path.write_bytes(lines(*(f"1970-01-01 00:00:{10 + place},a,{place + 1}" for place in range(GOOD))))
-    else:
-        path.write_bytes(lines(*(J.replace("5", str(place + 1)) for place in range(GOOD))))
-
-
-def write_case(folder: Path, case: Case) -> None:
-    """A folder of its own for the case: good, bad, good, in this order."""
-    folder.mkdir(parents=True)
-    for place, name in enumerate(("1-good", "2-bad", "3-good")):
-        path = folder / name
-        if place != 1:
-            good_file(case.source, path)
-        elif callable(case.content):
-            case.content(path)
-        else:
-            path.write_bytes(case.content)
-        # Spark takes files in the order of their times.
-        os.utime(path, (1_600_000_000 + place, 1_600_000_000 + place))
-
-
-@pytest.mark.parametrize("cases", [JSON, CSV, PARQUET, ORC], ids=["json", "csv", "parquet", "orc"])
+@pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
 def test_bad_input_is_left_out_and_counted(cases: list[Case], tmp_path: Path, spark: SparkSession) -> None:
     """All cases of a format in one engine, a stream each: what goes wrong, all together."""
     wrong = []
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         for place, case in enumerate(cases):
             write_case(tmp_path / "in" / str(place), case)
+            # In every third case the three files come one after the other, in the others at once.
+            options = {"maxFilesPerTrigger": 3 if place % 3 else 1, **case.options}
             engine.add_stream(f"s{place}", source=case.source, path=tmp_path / "in" / str(place), schema=DDL,
-                              event_time="ts", watermark="10 days", options={"maxFilesPerTrigger": 1, **case.options})
+                              event_time="ts", watermark="10 days", options=options)
             engine.register(f"SELECT count(*) AS rows, sum(n) AS total FROM s{place}", name=f"q{place}")
             engine.register(f"SELECT count(*) AS c FROM s{place} GROUP BY window(ts, '9 minutes')", name=f"w{place}")
         engine.run_available()
@@ -253,35 +103,91 @@ def test_letters_are_bounded_and_survive_the_engine(tmp_path: Path, spark: Spark
             assert len(reader.dead_letters("s")) <= 16
 
 
-def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(tmp_path: Path, spark: SparkSession) -> None:
+def replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def replace_by_link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file.with_name("nowhere"))
+
+
+ROOT_READS_ALL = pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        pytest.param(Path.unlink, id="gone"),
+        pytest.param(replace_by_folder, id="a folder in its place"),
+        pytest.param(replace_by_link, id="a link to nowhere"),
+        pytest.param(lambda file: file.chmod(0), id="forbidden", marks=ROOT_READS_ALL),
+    ],
+)
+def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
+    tmp_path: Path, spark: SparkSession, hide: Callable[[Path], None]
+) -> None:
     """What may pass is no dead letter: the file's rows would be lost."""
     write_case(tmp_path / "in", Case("good", "parquet", parquet()))
-    bad = tmp_path / "in" / "2-bad"
+    bad, away = tmp_path / "in" / "2-bad", tmp_path / "away"
+    shutil.copy2(bad, away)
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts",
                           options={"maxFilesPerTrigger": 3})
         query = engine.register("SELECT count(*) AS c FROM s", name="q")
-        hide = {"done": False}
         ticker = engine._ticker("s")
         run = ticker.run
 
         def hidden(batch: object) -> None:
-            if not hide["done"]:
-                hide["done"] = True
-                bad.rename(tmp_path / "away")
+            hide(bad)
             run(batch)  # type: ignore[arg-type]
 
-        ticker.run = hidden  # type: ignore[method-assign]
-        with pytest.raises(weft.EngineError) as stopped:
+        with patch.object(ticker, "run", hidden), pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
         said = engine.metrics()["streams"]["s"]
         assert said["status"] == "failed" and said["error"] == str(stopped.value)
         assert engine.metrics()["streams"]["s"]["rows"] == 0
-        (tmp_path / "away").rename(bad)
+        bad.rmdir() if bad.is_dir() else bad.unlink(missing_ok=True)
+        away.rename(bad)
         engine.run_available()
         assert query.result().to_pylist() == [{"c": 9}]
         assert engine.metrics()["streams"]["s"]["dead_letters"] == {}
+
+
+def test_a_file_that_is_rewritten_counts_as_it_was_when_it_was_read(tmp_path: Path, spark: SparkSession) -> None:
+    """After it was read it is not read again; before, and in a batch that failed, it is read as it is now."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+
+    def write(name: str, *values: int) -> None:
+        (folder / name).write_bytes(lines(*(J.replace("5", str(value)) for value in values)))
+
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="json", path=folder, schema=DDL, event_time="ts")
+        query = engine.register("SELECT count(*) AS c, sum(n) AS total FROM s", name="q")
+        write("read", 1, 2)
+        engine.run_available()
+        write("read", 10, 20, 30)
+        write("unread", 100)
+        write("unread", 200, 300)
+        with patch.object(engine._ticker("s"), "run", side_effect=OSError("no luck")), pytest.raises(weft.EngineError):
+            engine.run_available()
+        write("unread", 400, 500, 600)
+        engine.run_available()
+        assert query.result().to_pylist() == [{"c": 5, "total": 1503}]
+        assert engine.metrics()["streams"]["s"]["dead_letters"] == {}
+
+
+def test_a_letter_of_a_file_with_another_header_says_so(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_bytes(lines("ts,n,k", "1970-01-01 00:00:10,5,6"))
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts", options={"header": True})
+        engine.run_available()
+        ((said,),) = [json.loads(row).values() for row in engine.dead_letters("s")["row"].to_pylist()]
+    assert "CSV header does not conform to the schema. Header: ts, n, k Schema: ts, k, n" in said
 
 
 def test_files_read_again_are_read_as_the_stream_reads_them(tmp_path: Path, spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import event
@@ -113,6 +115,37 @@ def test_a_failing_write_stops_the_tick_and_loses_nothing(world: Scene, point: s
 @pytest.mark.parametrize("point", WRITES)
 def test_every_write_may_fail_with_any_error(world: Scene, point: str, error: int, n: int) -> None:
     disturb(world, point, error, n)
+
+
+@contextmanager
+def failing_reads(n: int) -> Iterator[None]:
+    """The disk gives no segment file from the n-th on."""
+    usual, count = Path.read_bytes, itertools.count(1)
+
+    def read_bytes(path: Path) -> bytes:
+        if path.suffix == ".parquet" and next(count) >= n:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return usual(path)
+
+    with patch.object(Path, "read_bytes", read_bytes):
+        yield
+
+
+@pytest.mark.parametrize("n", range(1, 5))
+def test_a_failing_read_is_an_error_for_who_needs_the_file_and_stops_the_tick(world: Scene, n: int) -> None:
+    """An engine that was just opened has nothing in memory: readers and the next ticks go to the disk."""
+    with failing_reads(n), pytest.raises(StateError) as unread:
+        world.check()
+    assert unread.value.code == "storage-failed" and "Input/output error" in unread.value.message
+    world.forget()
+    failed = BEFORE
+    with failing_reads(n), pytest.raises(StateError) as stopped:
+        for failed in range(BEFORE, BEFORE + 20):
+            world.tick(*ticks(failed, 1))
+    assert stopped.value.code == "storage-failed"
+    world.check()
+    world.check_elsewhere()
+    go_on(world, failed)
 
 
 class FullCatalog:

@@ -17,10 +17,11 @@ from weft.plan.network import Network
 from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
+from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import reason_of
 from weft.spark.guilty import suspects, values_of
 from weft.spark.level0 import MOMENT, Statement
-from weft.spark.paths import can_be_fetched
+from weft.spark.paths import can_be_fetched, is_file
 from weft.streams import Stream
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ class SparkBatch:
         return self.count_jobs()
 
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
-        """The partial rows of the network's base nodes."""
+        """The partial rows of the network's base nodes; raises where types in the files are not those of the stream."""
+        # What was cleaned is not looked at again: there is nothing to read it with.
+        wrong = self._drift(self._files()) if self._converts else None
+        if wrong is not None:
+            raise wrong
         return aggregate(self.rows, parts, self.mark.batch_id)
 
     def dead_letters(self, count: int) -> DeadLetters:
@@ -66,13 +71,14 @@ class SparkBatch:
             found = letters(self.rows, self.stream, self.mark.batch_id)
             return replace(self, rows=self.rows.where(f"{MOMENT} IS NOT NULL")), found
         files = self._files()
-        bad = {} if _trouble(self.rows) is None else self._bad(files)
+        bad = self._bad(files) if _trouble(self.rows) or self._drift(files) else {}
         good = [file for file in files if file not in bad]
         if not good:
-            return replace(self, rows=self.rows.sparkSession.createDataFrame([], self.rows.schema)), _gone(bad, self)
+            nothing = self.rows.sparkSession.createDataFrame([], self.rows.schema)
+            return replace(self, rows=nothing, read=None), _gone(bad, self)
         rows = self._again(good)
         alive = rows.where(f"{MOMENT} IS NOT NULL").drop(CORRUPT, SOURCE)
-        return replace(self, rows=alive), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
+        return replace(self, rows=alive, read=None), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
 
     def guilty(self, fails: Callable[[SparkBatch], object]) -> SparkBatch | None:
         """One row of the batch that fails by itself, as a batch; None where there is none."""
@@ -100,6 +106,16 @@ class SparkBatch:
         """The number under which Spark's checkpoint knows the batch."""
         return self.mark.batch_id if self.mark.planned is None else self.mark.planned
 
+    @property
+    def _converts(self) -> bool:
+        """Whether Spark takes any type in a file of the batch for that of the stream."""
+        known = self.read is not None and self.checkpoint is not None
+        return known and (self.stream.source or "").lower() == CONVERTED
+
+    def _drift(self, files: Sequence[str]) -> Exception | None:
+        """What is wrong with the types in some files, where Spark would not say so."""
+        return drift(self.rows.sparkSession, self.stream, files) if self._converts else None
+
     def _files(self) -> tuple[str, ...]:
         assert self.checkpoint is not None
         return list_files(self.rows.sparkSession, self.checkpoint, self._planned)
@@ -119,7 +135,10 @@ class SparkBatch:
         assert self.read is not None
         bad = {}
         for file in files:
-            trouble = _trouble(self.read([file]))
+            # A folder in its place would be read as the files in it, or as nothing at all, without a word.
+            if not is_file(self.rows.sparkSession, file):
+                raise PySparkException(f"{file} is not there as a file any more")
+            trouble = _trouble(self.read([file])) or self._drift([file])
             if trouble is not None:
                 if TRANSIENT.search(str(trouble)) or not can_be_fetched(self.rows.sparkSession, file):
                     raise trouble

@@ -33,6 +33,10 @@ SPARKS = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) 
 SAID_READ = 100_000
 # In characters: a reason, one with a row, and each value of that row.
 REASON_KEPT, WHOLE_KEPT, VALUE_KEPT = 300, 440, 60
+# The innermost cause in a trace of the Java side, with all lines of what it says.
+CAUSE = re.compile(r"^Caused by: [\w.$]+: ((?:(?!\n\s+at |\nCaused by: |\n\s+\.\.\. ).)+)", re.MULTILINE | re.DOTALL)
+# The condition under which Spark says that a file failed, and not why.
+UNSAID = "FAILED_READ_FILE.NO_HINT"
 
 
 def lost_with_executor(error: BaseException) -> bool:
@@ -51,7 +55,8 @@ def reason_of(error: BaseException) -> str:
         return crowded
     found = CONDITION.findall(said)
     if found:
-        return shortened(printable(ADVICE.sub("", found[-1]).strip()), REASON_KEPT)
+        reason = ADVICE.sub("", found[-1]).strip()
+        return shortened(printable(f"{reason} {_cause(said)}".strip() if UNSAID in reason else reason), REASON_KEPT)
     return shortened(printable(CALLING.sub("", said).split("\n")[0]), REASON_KEPT)
 
 
@@ -105,3 +110,9 @@ def shortened(text: str, most: int) -> str:
     """
     kept = (most - 3) // 2
     return text if len(text) <= most else f"{text[:kept + 1]}...{text[len(text) - kept:]}"
+
+
+def _cause(said: str) -> str:
+    """What the innermost cause says, on one line; nothing where Spark names none."""
+    causes = CAUSE.findall(said)
+    return " ".join(causes[-1].split()) if causes else ""

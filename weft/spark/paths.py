@@ -31,6 +31,15 @@ def read_bytes(session: SparkSession, place: str) -> bytes:
         stream.close()
 
 
+def is_file(session: SparkSession, place: str) -> bool:
+    """Whether a file is there, and no folder, in which Spark would look for files."""
+    try:
+        path, system, _ = _hadoop(session, place)
+        return bool(system.getFileStatus(path).isFile())
+    except (PySparkException, Py4JJavaError):
+        return False
+
+
 def can_be_fetched(session: SparkSession, place: str) -> bool:
     """Whether all bytes of a file come, whatever they say; a wrong checksum beside them is a fault of theirs."""
     try:

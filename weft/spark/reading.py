@@ -18,6 +18,9 @@ STREAMING_OPTIONS = frozenset(
     {"maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "maxfileage", "cleansource"}
     | {"sourcearchivedir", "maxcachedfiles", "discardcachedinputratio"}
 )
+# Spark takes the columns of a CSV file by their place whatever its header says, unless this is "false": then a file
+# whose header is another one fails, and numbers of one column are never counted as those of another.
+BY_PLACE = "enforceschema"
 CORRUPT_OPTION = "columnnameofcorruptrecord"
 # What makes a path a pattern to Hadoop.
 GLOB = frozenset("{}[]*?\\")
@@ -34,8 +37,11 @@ def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Re
     """A reader with the stream's format and columns; rows that cannot be parsed keep their text in CORRUPT."""
     assert stream.source is not None
     columns = [f"{quoted(name)} {kind}" for name, kind in stream.columns]
+    given = {name.lower() for name in stream.options}
+    if stream.source.lower() == "csv" and BY_PLACE not in given:
+        reader = reader.option(BY_PLACE, "false")
     # Who names a column for such rows wants to deal with them alone.
-    if stream.source.lower() in PARSED and CORRUPT_OPTION not in {name.lower() for name in stream.options}:
+    if stream.source.lower() in PARSED and CORRUPT_OPTION not in given:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     return reader.format(stream.source).options(**options).schema(", ".join(columns))
@@ -46,6 +52,18 @@ def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> D
 
     Names of files are not patterns, and columns that stand in the names of folders are found below the stream's path.
     """
-    kept = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
     below = {"basePath": stream.path} if stream.path is not None and not GLOB & set(stream.path) else {}
-    return configured(session.read, stream, {**below, **kept, "__globPaths__": "false"}).load(list(files))
+    return configured(session.read, stream, {**below, **_options(stream)}).load(list(files))
+
+
+def types_in(session: SparkSession, stream: Stream, files: Sequence[str]) -> dict[str, str]:
+    """The types that the files themselves give their columns, by name in lower case."""
+    assert stream.source is not None
+    reader = session.read.format(stream.source).options(**{**_options(stream), "mergeSchema": "true"})
+    return {one.name.lower(): one.dataType.simpleString() for one in reader.load(list(files)).schema.fields}
+
+
+def _options(stream: Stream) -> dict[str, str]:
+    """The options of a reader of single files."""
+    kept = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
+    return {**kept, "__globPaths__": "false"}

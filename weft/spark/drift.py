@@ -1,0 +1,72 @@
+"""Files whose types are not those of the stream are refused, where Spark would convert them without a word.
+
+Spark refuses such a Parquet file itself. Of ORC it takes any type for any other, value by value: a number too large and
+a text that is none become NULL, a fraction loses its digits. A type whose values all fit is let through.
+Cost: one small job a batch, which reads the files' ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from weft.errors import SqlError
+from weft.spark.reading import types_in
+from weft.sql.ddl import parse_schema
+from weft.sql.types import INTEGRAL_DIGITS, DataType, as_decimal
+from weft.streams import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONVERTED = "orc"
+# Integers that a fractional type holds exactly.
+EXACT = {"float": ("tinyint", "smallint"), "double": ("tinyint", "smallint", "int", "float")}
+# What Spark says of files without a byte, which are not wrong.
+EMPTY = "UNABLE_TO_INFER_SCHEMA"
+
+
+def drift(session: SparkSession, stream: Stream, files: Sequence[str]) -> Exception | None:
+    """What is wrong with the types in these files; None where all values come through as they are."""
+    try:
+        found = types_in(session, stream, files)
+    except (PySparkException, Py4JError) as error:
+        # Among others: types of two files that cannot be one. File by file each may be as it should be.
+        return None if EMPTY in str(error) else error
+    for name, declared in stream.columns:
+        kind = found.get(name.lower())
+        if kind is not None and not holds(declared, kind):
+            return PySparkException(f"column {name!r} is {kind}, and the stream declares {declared}")
+    return None
+
+
+def holds(declared: DataType, found: str) -> bool:
+    """Whether a column of the declared type can hold every value of the type that was found.
+
+    >>> holds(DataType("int"), "smallint"), holds(DataType("int"), "bigint"), holds(DataType("string"), "double")
+    (True, False, True)
+    """
+    kind = _parsed(found)
+    if kind is None:
+        return False
+    if kind == declared or declared.name == "string":
+        return True
+    if declared.is_decimal and (kind.is_decimal or kind.is_integral):
+        digits = as_decimal(kind)
+        return digits.scale <= declared.scale and digits.precision - digits.scale <= declared.precision - declared.scale
+    if declared.is_integral and kind.is_integral:
+        return INTEGRAL_DIGITS[kind.name] <= INTEGRAL_DIGITS[declared.name]
+    return kind.name in EXACT.get(declared.name, ())
+
+
+def _parsed(kind: str) -> DataType | None:
+    """A type as Spark prints it; None for one that no column of a stream can have."""
+    try:
+        # A moment without a zone is read as one of the session's, as in every other format.
+        ((_, parsed),) = parse_schema(f"x {'timestamp' if kind == 'timestamp_ntz' else kind}")
+    except SqlError:
+        return None
+    return parsed
