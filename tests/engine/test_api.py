@@ -238,6 +238,28 @@ def test_aggregates_of_ones_own(engine: weft.Engine, tmp_path: Path) -> None:
         assert refusal.value.hint
 
 
+def test_conditions_in_an_aggregate_of_ones_own_hold(engine: weft.Engine, tmp_path: Path) -> None:
+    engine.create_aggregate(
+        "large_mean",
+        parameters="x double",
+        statistics={"s": "sum(1 / x) FILTER (WHERE x > 105)", "n": "count_if(x > 105)"},
+        merge={"s": "sum", "n": "sum"},
+        result="s / nullif(n, 0)",
+    )
+    query = engine.register(
+        "SELECT saddr, large_mean(length) FILTER (WHERE length < 115) AS mine, "
+        "avg(1 / length) FILTER (WHERE length > 105 AND length < 115) AS written "
+        "FROM packets GROUP BY window(ts, '10 minutes'), saddr",
+        name="large",
+    )
+    write_tick(tmp_path / "in", 0, packets(0))
+    write_tick(tmp_path / "in", 1, packets(10, 1))
+    engine.run_available()
+    found = query.result()
+    assert found["mine"].to_pylist() == pytest.approx(found["written"].to_pylist(), rel=1e-9)
+    assert found.num_rows and None not in found["mine"].to_pylist()
+
+
 def test_registering_and_dropping_from_threads_while_it_runs(tmp_path: Path, spark: SparkSession) -> None:
     write_tick(tmp_path / "in", 0, packets(0))
     with open_engine(tmp_path, spark) as engine:
