@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -13,13 +14,16 @@ import pytest
 
 import weft
 from tests.simulation import test_simulation
+from tests.simulation.level0 import PlainBatch
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World
 from weft import failpoint
 from weft.errors import StateError
 from weft.plan.placement import Placement
+from weft.spark.checkpoint import BatchMark
 from weft.store import transactions
 from weft.store.tables import QueryRow
+from weft.store.tend import LEASE
 
 
 def tick(second: int, *keys: str) -> Tick:
@@ -228,3 +232,28 @@ def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: W
     new = world.engine.register("SELECT count(*) AS n FROM s WHERE k = 'aab'", name="old")
     world.run([tick(5, "aab"), tick(7, "a")])
     assert new.result()["n"].to_pylist() == [1]
+
+
+def test_a_death_between_two_deletions_leaves_nothing_behind(world: World) -> None:
+    """The list of garbage is cleared when all of it is gone; a file that is gone already is passed over."""
+    query = Query("q", ("k",), ("n",), Window(2, 1), "5 seconds", eager=True)
+    world.run([query, *(tick(second, "a", "b") for second in range(12))])
+    world.now += LEASE + timedelta(seconds=1)
+    with world.engine.catalog.read() as reader:
+        garbage = reader.garbage(older_than=LEASE)
+    assert len(garbage) > 1
+    usual, deleted = Path.unlink, []
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if deleted:
+            raise Crash
+        deleted.append(path)
+        usual(path, missing_ok)
+
+    with patch.object(Path, "unlink", unlink), pytest.raises(Crash):
+        world.engine._ticker("s").run(PlainBatch(BatchMark("simulated", 12, "offsets 12"), tick(12, "a").dicts()))
+    world.forget()
+    assert set(garbage) & world.files_on_disk(), "some are left"
+    world.run([tick(12, "a"), tick(13, "b")])
+    assert not set(garbage) & world.files_on_disk()
+    compare(world, {"q": query})
