@@ -9,37 +9,18 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
-import pyarrow as pa
-
 import weft
 import weft.engine
-from tests.simulation.level0 import PlainBatch
+from tests.simulation.level0 import BatchWithLetter, PlainBatch
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import DDL, SECOND, Query, SharedDuck, Tick, Window, World
-from weft.plan.network import Network
-from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
-from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
-from weft.spark.level0 import Statement
 
 QUERIES = (
     Query("by_key", ("k",), ("n", "total"), Window(4, 2), "1 minute", eager=True),
     Query("by_group", ("g",), ("least", "most"), Window(20, 5), "forever", eager=True),
     Query("totals", ("k",), ("total",), None, "forever", eager=False),
 )
-
-
-@dataclass(frozen=True)
-class BatchWithLetter(PlainBatch):
-    """A batch with one more row, which has no event time."""
-
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
-        found = super().aggregate(network, parts)
-        return Batch(found.rows + 1, 1, found.newest, found.partials)
-
-    def dead_letters(self, count: int) -> DeadLetters:
-        number = self.mark.batch_id
-        return DeadLetters({NO_TIME: 1}, pa.table([[number], [NO_TIME], [""], [f'{{"v": {number}}}']], schema=LETTERS))
 
 
 @dataclass

@@ -14,7 +14,7 @@ from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
-from weft.spark.dead import NO_LETTERS, DeadLetters
+from weft.spark.dead import LETTERS, NO_LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
 from weft.sql.expressions import Call, Column, Expression, Literal
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, row_schema
@@ -54,6 +54,19 @@ class PlainBatch:
 
     def values(self, columns: Sequence[str]) -> dict[str, str | None]:
         return {name: str(self.rows[0][name]) for name in columns}
+
+
+@dataclass(frozen=True)
+class BatchWithLetter(PlainBatch):
+    """A batch with one more row, which has no event time."""
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+        found = super().aggregate(network, parts)
+        return Batch(found.rows + 1, 1, found.newest, found.partials)
+
+    def dead_letters(self, count: int) -> DeadLetters:
+        number = self.mark.batch_id
+        return DeadLetters({NO_TIME: 1}, pa.table([[number], [NO_TIME], [""], [f'{{"v": {number}}}']], schema=LETTERS))
 
 
 def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: int) -> pa.Table:

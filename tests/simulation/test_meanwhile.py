@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -12,6 +14,7 @@ import pytest
 
 import weft
 from tests.simulation import test_simulation
+from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import Crash, Query, Window, World, at
@@ -19,8 +22,10 @@ from weft import registry
 from weft.errors import StateError
 from weft.plan.placement import Placement
 from weft.registered import Registered, compiled
+from weft.spark.checkpoint import BatchMark
 from weft.store import transactions
 from weft.store.tables import AggregateRow, QueryRow, StreamRow
+from weft.store.tend import LEASE
 
 
 @pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
@@ -317,3 +322,28 @@ def test_an_aggregate_or_a_stream_that_is_accepted_no_longer_keeps_no_other_from
         engine.query(name).drop()
     world.run([tick(5, "a")])
     assert counts(engine.query("good")) == [1, 1]
+
+
+def test_a_death_between_two_deletions_leaves_nothing_behind(world: World) -> None:
+    """The list of garbage is cleared when all of it is gone; a file that is gone already is passed over."""
+    query = Query("q", ("k",), ("n",), Window(2, 1), "5 seconds", eager=True)
+    world.run([query, *(tick(second, "a", "b") for second in range(12))])
+    world.now += LEASE + timedelta(seconds=1)
+    with world.engine.catalog.read() as reader:
+        garbage = reader.garbage(older_than=LEASE)
+    assert len(garbage) > 1
+    usual, deleted = Path.unlink, []
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if deleted:
+            raise Crash
+        deleted.append(path)
+        usual(path, missing_ok)
+
+    with patch.object(Path, "unlink", unlink), pytest.raises(Crash):
+        world.engine._ticker("s").run(PlainBatch(BatchMark("simulated", 12, "offsets 12"), tick(12, "a").dicts()))
+    world.forget()
+    assert set(garbage) & world.files_on_disk(), "some are left"
+    world.run([tick(12, "a"), tick(13, "b")])
+    assert not set(garbage) & world.files_on_disk()
+    compare(world, {"q": query})

@@ -23,13 +23,13 @@ import weft
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
 from weft.plan.windows import micros
 from weft.sql.ddl import parse_duration
-from weft.store import tend
+from weft.store import letters, tend
 from weft.store.tend import LEASE
 
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))
 # The seeds that showed a fault: totals merged over ticks of another layout, and a past forgotten with its late rows.
 FOUND = (4623, 14138, 500085)
-# With so few ticks, ledgers and finished windows would hardly ever be merged.
+# With so few ticks, ledgers, letters and finished windows would hardly ever be merged.
 EARLY = 2
 # So many windows of a query are also read one by one.
 WINDOWS = 3
@@ -76,6 +76,13 @@ def compare(world: World, queries: dict[str, Query], elsewhere: weft.Engine | No
     assert {one.name for one in engine.queries()} == set(queries)
 
 
+def compare_letters(world: World, engine: weft.Engine) -> None:
+    """Every dead letter is there once, however often its batch was run."""
+    sent = [number for number, _, _ in world.arrived if world.letters and number % 2 == 0]
+    assert engine.dead_letters("s")["tick"].to_pylist() == sent
+    assert sum(engine.metrics()["streams"]["s"]["dead_letters"].values()) == len(sent)
+
+
 def compare_some_windows(engine: weft.Engine, query: Query, want: Answers) -> None:
     """Single windows, a few from all times: those of an eager query are looked up where they were finished."""
     ends = sorted({key[0] for key in want})
@@ -85,12 +92,17 @@ def compare_some_windows(engine: weft.Engine, query: Query, want: Answers) -> No
         assert as_answers(query, found) == mine, f"{query.name}: {query.sql}, window that ends at {end}"
 
 
+def is_eventful(seed: int) -> bool:
+    """One life in three has dead letters, and queries that move several times between two ticks; none of FOUND."""
+    return seed % 3 == 1
+
+
 def live(folder: Path, seed: int, crash_rate: float) -> World:
     """The whole life of a seed: steps with crashes, then peace, a last look, and the end of all queries."""
     random = Random(f"simulation {seed}")
-    # In every third life queries move several times between two ticks; FOUND has none of these.
-    steps = random_steps(random, ticks=random.randint(4, 8), restless=seed % 3 == 1)
-    world = World(folder, random, delay=random.choice([0, 2, 5]), crash_rate=crash_rate)
+    eventful = is_eventful(seed)
+    steps = random_steps(random, ticks=random.randint(4, 8), restless=eventful)
+    world = World(folder, random, delay=random.choice([0, 2, 5]), crash_rate=crash_rate, letters=eventful)
     queries: dict[str, Query] = {}
     # In every second life another process reads too, from the beginning to the end.
     reader = world.open_elsewhere() if seed % 2 else None
@@ -106,15 +118,17 @@ def live(folder: Path, seed: int, crash_rate: float) -> World:
                 compare(world, queries, reader)
     world.forget()
     compare(world, queries)
+    compare_letters(world, world.engine)
     if reader is not None:
         compare(world, queries, reader)
+        compare_letters(world, reader)
         reader.close()
     end_of_all(world, queries)
     return world
 
 
 def end_of_all(world: World, queries: dict[str, Query]) -> None:
-    """Without queries, two ticks and the lease later, there is no file and no row of state left."""
+    """Without queries, two ticks and the lease later, there is no file and no row of state left but dead letters."""
     for name in queries:
         world.run([name])
     peace = World(world.folder, world.random, world.delay, 0.0, world.arrived, world.now)
@@ -122,8 +136,8 @@ def end_of_all(world: World, queries: dict[str, Query]) -> None:
     for _ in range(2):
         peace.now += LEASE + timedelta(seconds=1)
         peace.run([random_steps(Random(0), 1)[-1]])
-    assert peace.files_in_catalog() == set()
-    assert peace.files_on_disk() == set()
+    assert peace.files_on_disk() == peace.files_in_catalog()
+    assert {path.split("/")[1] for path in peace.files_on_disk()} == ({"dead"} if world.letters else set())
     peace.forget()
 
 
@@ -141,7 +155,11 @@ def quick_collection() -> Iterator[None]:
 
 @contextmanager
 def merging_early() -> Iterator[None]:
-    with patch.object(tend, "MAX_LEDGERS", EARLY), patch.object(tend, "RESULT_FAN_OUT", EARLY):
+    with (
+        patch.object(tend, "MAX_LEDGERS", EARLY),
+        patch.object(tend, "RESULT_FAN_OUT", EARLY),
+        patch.object(letters, "FILES_KEPT", EARLY),
+    ):
         yield
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import URL, Engine, event
 
 import weft
 import weft.engine
-from tests.simulation.level0 import PlainBatch, Row
+from tests.simulation.level0 import BatchWithLetter, PlainBatch, Row
 from weft import failpoint
 from weft.plan.placement import Placement
 from weft.read.duck import Duck
@@ -183,6 +183,8 @@ class World:
     now: datetime = EPOCH
     crashes: int = 0
     operations: int = 0
+    # Whether every second batch brings a row without an event time.
+    letters: bool = False
     _armed: bool = False
     _engine: weft.Engine | None = None
     _database: Engine | None = None
@@ -282,7 +284,8 @@ class World:
         number = sum(1 for _ in self.arrived)
         ticker = self.engine._ticker("s")
         mark = BatchMark("simulated", number, f"offsets {number}")
-        ticker.run(PlainBatch(mark, step.dicts()))
+        kind = BatchWithLetter if self.letters and number % 2 == 0 else PlainBatch
+        ticker.run(kind(mark, step.dicts()))
         # What a search beside the tick finds must not depend on how fast this machine is.
         ticker.optimizer.wait()
         self.arrived.append((number, self.watermark(), step.dicts()))
