@@ -24,7 +24,7 @@ from weft.store.letters import Filed, file_letters
 from weft.store.rows import START
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, LayoutRow, NodeRow, QueryChange, QueryRow, SegmentRow, TickRow
+from weft.store.tables import EARLIEST, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, SegmentRow, TickRow
 from weft.store.tend import write_product
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Written:
     segments: tuple[SegmentRow, ...]
     nodes: tuple[NodeRow, ...]
     letters: Filed
+    plan: PlanRow
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Published:
 
 def write(
     harvest: Harvest,
-    network: Network,
+    plan: Plan,
     state: StreamState,
     catalog: Catalog,
     files: Files,
@@ -80,7 +81,7 @@ def write(
     cache: TableCache,
 ) -> Written:
     """Write everything that the tick brings: new rows, the history of new nodes, dead letters."""
-    batch = harvest.mark.batch_id
+    batch, network = harvest.mark.batch_id, plan.network
     letters = Filed()
     if harvest.letters.counts:
         with catalog.read() as reader:
@@ -89,15 +90,23 @@ def write(
         failpoint("dead-letters-written")
     fresh, history = new_nodes(network, state, batch, duck, cache)
     products = (*history, *_products(network, harvest.new, batch))
-    segments = write_products(products, state.stream, files, cache)
-    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters)
+    version = _version(plan, state, batch)
+    segments = write_products(products, state.stream, version.version, files, cache)
+    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters, version)
 
 
 def write_products(
-    products: Iterable[tuple[str, Product]], stream: str, files: Files, cache: TableCache
+    products: Iterable[tuple[str, Product]], stream: str, plan: int, files: Files, cache: TableCache
 ) -> tuple[SegmentRow, ...]:
     """One file for each."""
-    return tuple(write_product(files, cache, stream, node, product) for node, product in products)
+    return tuple(write_product(files, cache, stream, plan, node, product) for node, product in products)
+
+
+def _version(plan: Plan, state: StreamState, batch: int) -> PlanRow:
+    """The version of the plan that the batch was computed by: the one in force, or the next where it is another."""
+    if state.plan is not None and state.plan.definition == plan.description:
+        return state.plan
+    return PlanRow(stream=state.stream, version=state.plan_version + 1, from_batch=batch, definition=plan.description)
 
 
 def publish(
@@ -131,6 +140,7 @@ def publish(
             row.totals,
             with_files(network, state, written.nodes, stored),
             {**state.layouts, **layouts},
+            written.plan,
         )
         failpoint("commit-inside")
         if writer.revision() != revision:
@@ -145,8 +155,9 @@ def publish(
             )
         revision = writer.revision()
         writer.delete_nodes([node for node in state.synopses if node not in network.kept])
-        # The revision says which queries, and so which plan, the tick's files were made for.
-        writer.put_tick(row, detail={**harvest.counts, "revision": revision})
+        writer.put_tick(row, detail={**harvest.counts, "plan": written.plan.version})
+        if written.plan is not state.plan:
+            writer.put_plan(written.plan)
         failpoint("commit-end")
     failpoint("commit-after")
     return Published(after, since, revision)
@@ -201,6 +212,7 @@ def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
         max_event_time=newest,
         totals={
             **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
+            "ahead": 0 if harvest.mark.planned is None else harvest.mark.batch_id - harvest.mark.planned,
             "learned": harvest.facts.definition(),
             "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
             "drops": [[sorted(windows), end] for windows, end in _drops(state, new)],

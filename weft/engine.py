@@ -212,6 +212,17 @@ class Engine:
         for runner in list(self._runners.values()):
             runner.stop()
 
+    def adopt(self, stream: str) -> None:
+        """Go on with the checkpoint that the stream has now, though it is not the one that was counted with.
+
+        For when that one is lost. Every row that the new checkpoint hands over is counted, also one that was counted
+        before: take away what was, such as files that were read, before the stream starts again.
+        """
+        self.registry.refresh()
+        if stream in self._runners and self._runners[stream].active:
+            raise EngineError("already-running", f"stream {stream!r} is running", hint="Call engine.stop() first.")
+        self._ticker(stream).adopt()
+
     def close(self) -> None:
         """Stop, and end the Spark session if this engine started it; again does nothing."""
         if self._closed:
@@ -283,17 +294,20 @@ class Engine:
         """
         return {name: self._ticker(name).optimize().prices for name in sorted(self.registry.streams())}
 
-    def metrics(self) -> dict[str, Any]:
-        """The engine in numbers, by stream."""
-        return {
-            "queries": len(self.registry.queries()),
-            "streams": {
-                name: stream_metrics(
-                    self._ticker(name), self.state_of(name), len(self.registry.queries(name)), self.catalog
-                )
-                for name in sorted(self.registry.streams())
-            },
+    def metrics(self, *, queries: bool = False) -> dict[str, Any]:
+        """The engine in numbers, by stream; with `queries` those of every query too, which takes a while for many."""
+        streams = {
+            name: stream_metrics(
+                self._ticker(name),
+                self.state_of(name),
+                len(self.registry.queries(name)),
+                self.catalog,
+                self._runners.get(name),
+            )
+            for name in sorted(self.registry.streams())
         }
+        found: dict[str, Any] = {"queries": len(self.registry.queries()), "streams": streams}
+        return {**found, "by_query": {one.name: one.metrics() for one in self.queries()}} if queries else found
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
-from weft.errors import EngineError
+from weft.errors import EngineError, StateError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.plan.needs import Needs
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Moment = datetime | str
+Answer = TypeVar("Answer")
 
 
 class ContinuousQuery:
@@ -67,7 +68,9 @@ class ContinuousQuery:
 
     def result(self, end: Moment | None = None) -> pa.Table:
         """The newest closed window, or the closed one that ends at `end`; of a query without a window, the totals."""
-        state = self._state()
+        return self._read(lambda state: self._result(state, end))
+
+    def _result(self, state: StreamState, end: Moment | None) -> pa.Table:
         registered = self._readable()
         window = registered.needs.window
         if window is None:
@@ -93,7 +96,9 @@ class ContinuousQuery:
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
         """All closed windows that are still kept and end after `since` and not after `until`, oldest first."""
-        state = self._state()
+        return self._read(lambda state: self._results(state, since, until))
+
+    def _results(self, state: StreamState, since: Moment | None, until: Moment | None) -> pa.Table:
         registered = self._readable()
         window = registered.needs.window
         if window is None:
@@ -114,7 +119,9 @@ class ContinuousQuery:
 
         The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
         """
-        state = self._state()
+        return self._read(lambda state: self._changes(state, since))
+
+    def _changes(self, state: StreamState, since: int) -> pa.Table:
         registered = self._readable()
         if registered.needs.window is not None:
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
@@ -156,7 +163,9 @@ class ContinuousQuery:
 
     def metrics(self) -> dict[str, Any]:
         """Its state in numbers."""
-        state = self._state()
+        return self._read(self._metrics)
+
+    def _metrics(self, state: StreamState) -> dict[str, Any]:
         registered = self._registered
         return {
             "status": self.status,
@@ -179,6 +188,20 @@ class ContinuousQuery:
         A query that moved since is then read from where its rows were; an older one would miss what came since.
         """
         return self._engine.state_of(self._registered.row.stream)
+
+    def _read(self, answer: Callable[[StreamState], Answer]) -> Answer:
+        """An answer from the newest state; from the one after it where its files went before they were read.
+
+        They stay for a lease. Whoever takes longer, or has a clock that jumps, is answered from what they became.
+        """
+        state = self._state()
+        try:
+            return answer(state)
+        except StateError as error:
+            newer = self._state()
+            if error.code != "segment-missing" or newer is state:
+                raise
+            return answer(newer)
 
     def _readable(self) -> Registered:
         """The query, unless it failed: then nothing that is stored answers it any more."""

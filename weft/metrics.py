@@ -6,15 +6,22 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weft.spark.runner import Runner
     from weft.store.catalog import Catalog
     from weft.store.state import StreamState
     from weft.tick import Ticker
 
 
-def stream_metrics(ticker: Ticker, state: StreamState, queries: int, catalog: Catalog) -> dict[str, Any]:
+def stream_metrics(
+    ticker: Ticker, state: StreamState, queries: int, catalog: Catalog, runner: Runner | None
+) -> dict[str, Any]:
     """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
     newest, synopses = state.max_event_time, state.synopses.values()
+    trouble = None if runner is None else runner.trouble
+    running = runner is not None and runner.active
     return {
+        "status": "running" if running else "at rest" if trouble is None else "failed",
+        "error": None if trouble is None else str(trouble),
         "rows": state.totals.get("rows", 0),
         "late_rows": state.totals.get("late", 0),
         "dead_letters": dict(state.totals.get("dead", {})),

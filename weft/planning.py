@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from weft.optimize import Optimizer, finished_ahead
 from weft.plan.cost import node_amounts
+from weft.plan.description import describe_network
 from weft.plan.facts import Facts
 from weft.plan.finish import Family, Finished, plan_finishing
 from weft.plan.network import Network, build_network
@@ -31,6 +33,11 @@ class Plan:
     def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
         """What each node asks of a tick; the stream's own part is under the empty name."""
         return node_amounts(self.network, facts, *finished_ahead(self.families), measured)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The plan as the catalog keeps it."""
+        return describe_network(self.network)
 
     @cached_property
     def reach(self) -> Mapping[str, int | None]:

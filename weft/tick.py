@@ -15,8 +15,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from weft.batches import is_done, numbered
 from weft.commit import Harvest, publish, with_files, write, write_products
-from weft.errors import StateError
 from weft.failpoint import failpoint, failpoint_soon
 from weft.learn import facts_of, learn
 from weft.optimize import Optimizer
@@ -35,7 +35,7 @@ from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import lost_with_executor
 from weft.stopwatch import Stopwatch
-from weft.store.catalog import Catalog
+from weft.store.catalog import Catalog, Reader
 from weft.store.derive import NewRows
 from weft.store.files import Files
 from weft.store.finish import finish
@@ -79,7 +79,7 @@ class Ticker:
 
     @property
     def state(self) -> StreamState:
-        """The newest committed state; a reader may hold it for as long as it likes."""
+        """The newest committed state; its files stay for a lease after they left the catalog."""
         return self._state
 
     def reload(self) -> StreamState:
@@ -91,12 +91,18 @@ class Ticker:
             try:
                 with self._catalog.read() as reader:
                     self._registry.follow(reader)
-                    tick = reader.tick(self.stream.name)
-                    if tick is not None and tick.batch_id != self._state.batch_id:
+                    if not self._is_newest(reader):
                         self._state = load_state(self.stream.name, reader)
             finally:
                 self._lock.release()
         return self._state
+
+    def _is_newest(self, reader: Reader) -> bool:
+        """Whether nothing was committed since: no tick, and no files that were merged after one."""
+        tick = reader.tick(self.stream.name)
+        if tick is None or tick.batch_id != self._state.batch_id:
+            return tick is None
+        return reader.files_mark(self.stream.name) == self._state.files_mark
 
     @property
     def planned(self) -> Plan | None:
@@ -162,7 +168,9 @@ class Ticker:
                 # A tick that failed on its way may have changed more than it lived to note here.
                 with self._catalog.read() as reader:
                     self._state = load_state(self.stream.name, reader)
-            if self._is_done(batch.mark):
+            with self._catalog.read() as reader:
+                done = is_done(batch.mark, self._state, reader)
+            if done:
                 return
             if not self._tidy:
                 clear_orphans(self.stream.name, self._catalog, self._files)
@@ -288,46 +296,23 @@ class Ticker:
         failpoint("merge-after")
         return plan, found, new
 
-    def _is_done(self, batch: BatchMark) -> bool:
-        """Whether the batch is committed; stops loudly where the checkpoint is not the one that was counted."""
-        state = self._state
-        if state.batch_id >= 0 and state.checkpoint != batch.checkpoint:
-            raise StateError(
-                "checkpoint-replaced",
-                f"stream {self.stream.name!r} was counted with another checkpoint",
-                hint="Restore the checkpoint that belongs to this state, or use a new state folder.",
-            )
-        if batch.batch_id > state.batch_id + 1:
-            last = f"batch {state.batch_id}" if state.batch_id >= 0 else "no batch at all"
-            raise StateError(
-                "batches-missing",
-                f"batch {batch.batch_id} cannot follow {last}",
-                hint="Restore the catalog that belongs to this checkpoint.",
-            )
-        if batch.batch_id > state.batch_id:
-            return False
+    def adopt(self) -> None:
+        """Take over whichever checkpoint the stream has at its next batch, which follows the last one counted."""
+        with self._lock, self._catalog.write() as catalog:
+            catalog.adopt_checkpoint(self.stream.name)
+            self._tidy = False
+
+    def numbered(self, batch: BatchMark) -> BatchMark:
+        """The batch under the number that it has here."""
         with self._catalog.read() as reader:
-            known = reader.logged_tick(self.stream.name, batch.batch_id)
-        if known is None:
-            raise StateError(
-                "batch-forgotten",
-                f"batch {batch.batch_id} came so long before batch {state.batch_id} that its offsets are not known",
-                hint="The checkpoint is much older than the catalog. Restore one that belongs to this state.",
-            )
-        if known.digest != batch.digest:
-            raise StateError(
-                "offsets-differ",
-                f"batch {batch.batch_id} covers other rows than when it was committed",
-                hint="The checkpoint lost or changed an offsets file. Restore it from a backup.",
-            )
-        return True
+            return numbered(batch, reader.tick(self.stream.name))
 
     def _commit(self, plan: Plan, revision: int, harvest: Harvest) -> None:
         """Write the files and make them visible with everything else that the tick changed."""
         if harvest.letters.counts:
             extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
             log.warning("rows left out", extra=extra)
-        written = write(harvest, plan.network, self._state, self._catalog, self._files, self._duck, self._cache)
+        written = write(harvest, plan, self._state, self._catalog, self._files, self._duck, self._cache)
         done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog)
         self._registry.activated(done.since, done.revision)
         self._state = done.state
@@ -336,7 +321,8 @@ class Ticker:
         """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
         products = finish(plan.families, plan.network, self._state, before, self._duck, self._cache)
         if products:
-            segments = write_products(products, self.stream.name, self._files, self._cache)
+            version = self._state.plan_version
+            segments = write_products(products, self.stream.name, version, self._files, self._cache)
             failpoint("finish-written")
             with self._catalog.write() as catalog:
                 stored = catalog.add_segments(segments)

@@ -1,11 +1,14 @@
-"""`weft register` and `weft drop`: through the catalog, so that a running engine takes them over at its next tick."""
+"""`weft register`, `weft drop` and `weft adopt`: through the catalog, so that a running engine takes them over at its next tick."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.cli.command import refuse, succeed, succeed_json
 from weft.engine import Engine
+from weft.spark.checkpoint import BatchMark
+from weft.store.tables import TickRow
 
 SQL = "SELECT proto, max(length) AS longest FROM packets GROUP BY window(ts, '1 minute'), proto"
 
@@ -48,6 +51,17 @@ def test_refusals(state: Path, tmp_path: Path) -> None:
     refuse("register", "bytes", SQL, "--state", state, code="query-differs")
     refuse("register", "x", SQL, "--keep", "a while", "--state", state, code="bad-duration")
     assert len(succeed_json("queries", "--state", state)) == 2
+
+
+def test_adopt(state: Path) -> None:
+    last = TickRow(stream="packets", batch_id=7, checkpoint="lost", offsets_digest="x")
+    with Engine(state) as engine, engine.catalog.write() as catalog:
+        catalog.put_tick(last)
+    refuse("adopt", "nothing", "--state", state, code="unknown-stream")
+    assert succeed_json("adopt", "packets", "--state", state) == {"adopted": "packets"}
+    with Engine(state) as engine:
+        new = BatchMark("new", 0, "y")
+        assert engine._ticker("packets").numbered(new) == replace(new, batch_id=8, planned=0)
 
 
 def test_all_or_none_are_dropped(state: Path) -> None:

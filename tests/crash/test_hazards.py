@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
+import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JError
 
@@ -20,6 +21,7 @@ import weft
 from tests.crash.chain import nursery
 from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
+from tests.simulation.world import at
 from weft import failpoint
 from weft.errors import StateError
 from weft.failpoint import KILLED
@@ -29,7 +31,8 @@ from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.level0 import Statement
 from weft.store.files import TEMPORARY
-from weft.store.tend import LEASE, tend
+from weft.store.tables import SegmentRow
+from weft.store.tend import LEASE, sweep, tend
 
 SQL = f"SELECT k, sum(v) AS total FROM {STREAM} GROUP BY window(ts, '10 seconds', '5 seconds'), k"
 Open = Callable[[], weft.Engine]
@@ -219,6 +222,52 @@ def test_file_in_use_is_not_deleted(opened: Open, tmp_path: Path) -> None:
     now += LEASE
     tick(engine, 8)
     assert not left & on_disk(tmp_path)
+
+
+def test_files_merged_after_a_tick_are_looked_for_where_they_are_now(opened: Open) -> None:
+    """Another process looked between a commit and the merge after it; then the stream rests, and a lease passes."""
+    engine, other = opened(), opened()
+    engine.register(SQL, name="q")
+    for number in range(4):
+        with at("commit-after", lambda: other.state_of(STREAM)):
+            tick(engine, number)
+    engine.catalog._clock = lambda: datetime.now(UTC) + 2 * LEASE
+    sweep(engine.catalog, engine.files, engine.cache)
+    assert other.query("q").results().equals(engine.query("q").results())
+
+
+def test_clock_that_jumps_ahead_makes_no_reader_fail(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files go while somebody reads them, as after a read of many minutes: it is answered from what they became."""
+    engine, other = opened(), opened()
+    engine.register(SQL, name="q")
+    for number in range(3):
+        tick(engine, number)
+    now = datetime.now(UTC)
+    engine.catalog._clock = lambda: now
+    read, meanwhile = other.cache.get, [5, 4, 3]
+
+    def read_late(file: SegmentRow) -> pa.Table:
+        nonlocal now
+        while meanwhile:
+            now += timedelta(days=365)
+            tick(engine, meanwhile.pop())
+        return read(file)
+
+    monkeypatch.setattr(other.cache, "get", read_late)
+    found = other.query("q").results()
+    assert found.num_rows and found.equals(engine.query("q").results())
+
+
+def test_file_that_is_gone_for_good_is_said_to_be_missing(opened: Open, tmp_path: Path) -> None:
+    engine, other = opened(), opened()
+    engine.register(SQL, name="q")
+    for number in range(3):
+        tick(engine, number)
+    for path in on_disk(tmp_path):
+        (tmp_path / "state" / "segments" / path).unlink()
+    with pytest.raises(StateError) as refusal:
+        other.query("q").results()
+    assert refusal.value.code == "segment-missing"
 
 
 def test_partial_write_is_never_visible(tmp_path: Path) -> None:

@@ -196,6 +196,36 @@ def test_checkpoint_replaced_halts(place: Place) -> None:
     place.halts("checkpoint-replaced")
 
 
+def test_offsets_changed_in_their_place_halts(place: Place) -> None:
+    """Spark would plan the next batch from where this one ends now, and leave rows out or count them twice."""
+    offsets = place.checkpoint / "offsets" / str(FIRST - 1)
+    before = offsets.read_text()
+    assert f'{{"logOffset":{FIRST - 1}}}' in before
+    (offsets.parent / f".{FIRST - 1}.crc").unlink()
+    offsets.write_text(before.replace(f'{{"logOffset":{FIRST - 1}}}', f'{{"logOffset":{FIRST - 2}}}'))
+    place.halts("offsets-differ")
+    offsets.write_text(before)
+
+
+def test_a_new_checkpoint_that_is_adopted_goes_on(place: Place, undisturbed: dict[str, Any]) -> None:
+    """Files that were counted are taken away, as the hint says; the rest is counted, once, also when it is replayed."""
+    shutil.rmtree(place.checkpoint)
+    shutil.rmtree(place.folder / "in")
+    place.arrive(FIRST)
+    place.halts("checkpoint-replaced")
+    with place.open() as engine:
+        engine.adopt(STREAM)
+    place.run()
+    assert sorted(one.name for one in (place.checkpoint / "offsets").glob("[0-9]*")) == ["0"]
+    place.arrive(FIRST + 1)
+    after = place.run()
+    assert _comparable(after) == _comparable({**undisturbed, "totals": {**undisturbed["totals"], "ahead": FIRST}})
+    place.remove("commits", 1)
+    assert place.run() == after, "the batch ran again and is known by its own number"
+    shutil.rmtree(place.checkpoint)
+    place.halts("checkpoint-replaced")
+
+
 def test_older_catalog_halts(place: Place, tmp_path: Path) -> None:
     """A catalog from a backup does not know the batches that Spark will not hand over again."""
     shutil.copytree(place.folder / "state", tmp_path / "state")

@@ -146,6 +146,8 @@ def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
         with patch.object(ticker, "run", hidden), pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
+        said = engine.metrics()["streams"]["s"]
+        assert said["status"] == "failed" and said["error"] == str(stopped.value)
         assert engine.metrics()["streams"]["s"]["rows"] == 0
         bad.rmdir() if bad.is_dir() else bad.unlink(missing_ok=True)
         away.rename(bad)

@@ -70,6 +70,27 @@ def test_another_process_sees_how_the_last_tick_went(engine: weft.Engine, tmp_pa
     assert theirs["lag_seconds"] == pytest.approx(datetime.now(UTC).timestamp() - 25, abs=60)
 
 
+def test_state_is_counted_in_rows_bytes_and_files(engine: weft.Engine, tmp_path: Path) -> None:
+    engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name="q")
+    tick(engine, 1, 2, 12)
+    said = engine.metrics()["streams"]["s"]
+    files = [path for path in (tmp_path / "state" / "segments").rglob("*.parquet")]
+    # Two keys in the first slice, one in the second.
+    assert (said["state_rows"], said["state_files"], said["nodes"]) == (3, len(files), 1)
+    assert said["state_bytes"] == sum(path.stat().st_size for path in files) > 0
+
+
+def test_one_call_tells_of_all_queries(engine: weft.Engine) -> None:
+    names = ["a", "b"]
+    for name in names:
+        engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name=name)
+    tick(engine, 1, 2, 12)
+    said = engine.metrics(queries=True)
+    assert said["by_query"] == {name: engine.query(name).metrics() for name in names} and said["queries"] == 2
+    assert "by_query" not in engine.metrics()
+    assert (said["streams"]["s"]["status"], said["streams"]["s"]["error"]) == ("at rest", None)
+
+
 def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> None:
     handler = log_to(tmp_path / "weft.log")
     try:

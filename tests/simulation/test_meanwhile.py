@@ -3,8 +3,8 @@ while a tick is computed, or by another process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -16,8 +16,7 @@ import weft
 from tests.simulation import test_simulation
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.test_simulation import compare
-from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World
-from weft import failpoint
+from tests.simulation.world import SECOND, Crash, Query, Tick, Window, World, at
 from weft.errors import StateError
 from weft.plan.placement import Placement
 from weft.spark.checkpoint import BatchMark
@@ -37,22 +36,6 @@ def world(place: Path) -> Iterator[World]:
     made = World(place, Random(1), delay=0)
     yield made
     made.forget()
-
-
-@contextmanager
-def at(point: str, act: Callable[[], None]) -> Iterator[None]:
-    """Something happens once, when a tick passes a point."""
-
-    def passage(name: str) -> None:
-        if name == point:
-            failpoint.watch(None)
-            act()
-
-    failpoint.watch(passage)
-    try:
-        yield
-    finally:
-        failpoint.watch(None)
 
 
 def die() -> None:

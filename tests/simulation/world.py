@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import sqlite3
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import log2
@@ -59,6 +59,22 @@ class SharedDuck(Duck):
 
 class Crash(BaseException):
     """The process is gone; no handler of ordinary errors may see this."""
+
+
+@contextmanager
+def at(point: str, act: Callable[[], None]) -> Iterator[None]:
+    """Something happens once, when a tick passes a point."""
+
+    def passage(name: str) -> None:
+        if name == point:
+            failpoint.watch(None)
+            act()
+
+    failpoint.watch(passage)
+    try:
+        yield
+    finally:
+        failpoint.watch(None)
 
 
 @dataclass(frozen=True)

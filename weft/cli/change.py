@@ -1,4 +1,4 @@
-"""`weft register` and `weft drop`: changes through the catalog, whether an engine runs on the state or not.
+"""`weft register`, `weft drop`, `weft adopt`: changes through the catalog, whether an engine runs on the state or not.
 
 A running engine takes them over at its next tick, by the catalog's revision.
 """
@@ -27,6 +27,10 @@ DROP_EXAMPLES = """[bold]Examples[/bold]
 weft drop tcp_bytes
 
 weft drop a b c --state examples/payments/weft.toml"""
+
+ADOPT_EXAMPLES = """[bold]Examples[/bold]
+
+weft adopt packets --state state/"""
 
 
 def register(
@@ -70,6 +74,23 @@ def drop(
         else:
             for handle in handles:
                 print(f"query {handle.name!r} dropped: what only it needed goes at the stream's next tick")
+
+
+def adopt(
+    stream: Annotated[str, typer.Argument(help="The stream whose checkpoint was lost or replaced.")],
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with the checkpoint that a stream has now, though it is not the one that was counted with.
+
+    Every row that it hands over is counted, also one that was counted before: take such rows away first.
+    """
+    with open_state(state) as engine:
+        engine.adopt(stream)
+        if as_json:
+            print_json({"adopted": stream})
+        else:
+            print(f"stream {stream!r} goes on with the checkpoint that its next batch is of")
 
 
 def _text(sql: str | None, file: Path | None) -> str:

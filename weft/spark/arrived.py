@@ -101,15 +101,20 @@ class SparkBatch:
         """What is wrong with the types in some files, where Spark would not say so."""
         return drift(self.rows.sparkSession, self.stream, files) if self._converts else None
 
+    @property
+    def _planned(self) -> int:
+        """The number under which Spark's checkpoint knows the batch."""
+        return self.mark.batch_id if self.mark.planned is None else self.mark.planned
+
     def _files(self) -> tuple[str, ...]:
         assert self.checkpoint is not None
-        return list_files(self.rows.sparkSession, self.checkpoint, self.mark.batch_id)
+        return list_files(self.rows.sparkSession, self.checkpoint, self._planned)
 
     def _now(self) -> Column:
         from pyspark.sql import functions as f
 
         assert self.checkpoint is not None
-        clock = read_clock(self.rows.sparkSession, self.checkpoint, self.mark.batch_id)
+        clock = read_clock(self.rows.sparkSession, self.checkpoint, self._planned)
         return f.lit(datetime.fromtimestamp(clock / 1000, UTC))
 
     def _bad(self, files: Sequence[str]) -> dict[str, str]:

@@ -12,29 +12,37 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError
-
 from weft.errors import StateError
 from weft.spark.paths import exists, read_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# So many notes of a file source become one (spark.sql.streaming.fileSource.log.compactInterval).
+COMPACTED = 10
+
 
 @dataclass(frozen=True)
 class BatchMark:
-    """The identity of a batch: its checkpoint, its number, and a digest of the offsets it covers."""
+    """The identity of a batch: its checkpoint, its number, and a digest of the offsets it covers.
+
+    `before` is the digest of the batch before it as the checkpoint has it now, where somebody looked. `planned` is the
+    number that Spark gave it, where that is another: a checkpoint that was adopted counts from zero.
+    """
 
     checkpoint: str
     batch_id: int
     digest: str
+    before: str | None = None
+    planned: int | None = None
 
 
-def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
+def read_mark(session: SparkSession, folder: str, batch_id: int, *, look_back: bool = False) -> BatchMark:
     """The mark of a batch that is about to run; Spark writes these files before it hands the batch over.
 
     The digest is of the rows that the batch covers and of nothing else: the same rows that are planned anew, as after
-    an older checkpoint was restored, are known again, whenever that happens and with whatever settings.
+    an older checkpoint was restored, are known again, whenever that happens and with whatever settings. Spark plans a
+    batch from where the one before ended: `look_back` reads that again, as Spark does when it starts.
     """
     metadata = json.loads(read_bytes(session, f"{folder}/metadata"))
     if exists(session, f"{folder}/commits/{batch_id}"):
@@ -43,12 +51,18 @@ def read_mark(session: SparkSession, folder: str, batch_id: int) -> BatchMark:
             f"Spark hands batch {batch_id} over again although it noted that it is done",
             hint="The checkpoint lost an offsets file. Restore it from a backup.",
         )
+    before = _digest(session, folder, batch_id - 1) if look_back and batch_id else None
+    return BatchMark(metadata["id"], batch_id, _digest(session, folder, batch_id), before)
+
+
+def _digest(session: SparkSession, folder: str, batch_id: int) -> str:
+    """A digest of the rows that a batch covers."""
     covered = hashlib.sha256()
     for source, offset in enumerate(_offsets(session, folder, batch_id)):
         covered.update(json.dumps(offset, sort_keys=True).encode() + b"\n")
         for entry in _entries(session, folder, batch_id, source):
             covered.update(f"{entry['path']} {entry['timestamp']}\n".encode())
-    return BatchMark(metadata["id"], batch_id, covered.hexdigest())
+    return covered.hexdigest()
 
 
 def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
@@ -90,10 +104,8 @@ def _note(offsets: list[Any], source: int) -> int | None:
 
 
 def _noted(session: SparkSession, folder: str, note: int) -> list[dict[str, Any]]:
-    """The entries of one note; every tenth file of Spark's log repeats those before it."""
-    try:
-        entries = read_bytes(session, f"{folder}/{note}")
-    except (FileNotFoundError, Py4JJavaError):
-        entries = read_bytes(session, f"{folder}/{note}.compact")
+    """The entries of one note; every tenth file of Spark's log repeats those before it, which then may go."""
+    places = [f"{folder}/{note}", *(f"{folder}/{later}.compact" for later in range(note, note + COMPACTED))]
+    entries = read_bytes(session, next((one for one in places if exists(session, one)), places[0]))
     found = (json.loads(line) for line in entries.decode().splitlines()[1:])
     return [one for one in found if one["batchId"] == note]

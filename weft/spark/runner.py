@@ -46,6 +46,7 @@ class Runner:
         self._started = threading.Event()
         self._lock, self._gate = threading.Lock(), threading.Lock()
         self._stopping = False
+        self._first = True
 
     @property
     def active(self) -> bool:
@@ -64,7 +65,7 @@ class Runner:
                     f"stream {self._ticker.stream.name!r} is running",
                     hint="Call engine.stop() first.",
                 )
-            self._failure, self._stopping = None, False
+            self._failure, self._stopping, self._first = None, False, True
             rows = project(self._rows(), self._ticker.stream)
             writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
             self._session.conf.set(*LEFTOVERS_ALLOWED)
@@ -102,15 +103,25 @@ class Runner:
 
     def check(self) -> None:
         """Raise what ended the query, if anything did; once, so that closing after a caught error is quiet."""
-        if self._query is not None and not self.active:
-            error: BaseException | None
-            try:
-                error = self._query.exception()
-            except JAVA_GONE as gone:
-                error = gone
-            if error is not None and not self._reported and not isinstance(self._failure, _Stopped):
-                self._reported = True
-                raise self._reason(error) from error
+        error = self._ended_by()
+        if error is not None and not self._reported:
+            self._reported = True
+            raise self._reason(error) from error
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """What ended the query; None while it runs, and where it was stopped or came to the end of its rows."""
+        error = self._ended_by()
+        return None if error is None else self._reason(error)
+
+    def _ended_by(self) -> BaseException | None:
+        if self._query is None or self.active or isinstance(self._failure, _Stopped):
+            return None
+        try:
+            found: BaseException | None = self._query.exception()
+            return found
+        except JAVA_GONE as gone:
+            return gone
 
     def _reason(self, error: BaseException) -> BaseException:
         """Our own error where the tick raised one; Spark wraps it beyond recognition."""
@@ -134,7 +145,8 @@ class Runner:
                 group = str(self._query.runId) if self._query is not None else "none"
                 jobs = JobCounter(partial(session.sparkContext.statusTracker().getJobIdsForGroup, group))
                 failpoint("batch-begin")
-                mark = read_mark(session, self._checkpoint, batch_id)
+                mark = self._ticker.numbered(read_mark(session, self._checkpoint, batch_id, look_back=self._first))
+                self._first = False
                 failpoint("batch-marked")
                 stream = self._ticker.stream
                 read = partial(read_files, session, stream) if is_file_source(stream) else None

@@ -11,11 +11,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
 from weft.plan.network import Network, Node
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
-from weft.sql.expressions import text
 from weft.store.derive import merge_from
 from weft.store.rows import LEVEL, START, STRAGGLER
 from weft.store.seal import Product
@@ -87,14 +87,7 @@ def activate(waiting: Mapping[str, Registered], state: StreamState, batch_id: in
 
 
 def _describe(node: Node) -> dict[str, object]:
-    return {
-        "running": node.running,
-        "dimensions": [one.name for one in node.dimensions],
-        "expressions": [text(one.expression) for one in node.dimensions],
-        "statistics": [str(one) for one in node.statistics],
-        "parent": node.parent,
-        "fed": True,
-    }
+    return {**describe_node(node), "fed": True}
 
 
 def _beginning(node: Node, state: StreamState, batch_id: int) -> int | None:

@@ -42,14 +42,31 @@ def _add_dead_letters(connection: Connection) -> None:
     table.create(connection)
 
 
-STEPS = (Step(2, frozenset({"dead_letters"}), _add_dead_letters),)
+def _add_plans(connection: Connection) -> None:
+    Table(
+        "plans",
+        MetaData(),
+        Column("stream", Text, primary_key=True),
+        Column("version", BigInteger, primary_key=True, autoincrement=False),
+        Column("from_batch", BigInteger, nullable=False),
+        Column("definition", Text, nullable=False),
+    ).create(connection)
+    connection.execute(text("ALTER TABLE segments ADD COLUMN plan BIGINT NOT NULL DEFAULT '0'"))
+    # Rows have one column more than they were summed with: the next write sums all of them anew.
+    connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
+
+
+STEPS = (
+    Step(2, frozenset({"dead_letters"}), _add_dead_letters),
+    Step(3, frozenset({"plans"}), _add_plans),
+)
 
 
 def tables_of(format_number: int) -> frozenset[str]:
     """The tables that a catalog of a known format has.
 
-    >>> sorted(tables_of(2) - tables_of(1))
-    ['dead_letters']
+    >>> sorted(tables_of(3) - tables_of(1))
+    ['dead_letters', 'plans']
     """
     later = (step.adds for step in STEPS if step.to > format_number)
     return frozenset(tables.metadata.tables).difference(*later)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, func, select
 
 from weft.store import tables
 from weft.store.sums import KIND_OF, add
@@ -22,6 +22,7 @@ from weft.store.tables import (
     DeadLetterRow,
     LayoutRow,
     NodeRow,
+    PlanRow,
     QueryRow,
     SegmentRow,
     StreamRow,
@@ -113,6 +114,15 @@ class Reader:
             found += self._select(SegmentRow, tables.segments.c.node.in_(chunk), *conditions)
         return tuple(sorted(found, key=lambda row: row.id or 0))
 
+    def plans(self, stream: str) -> tuple[PlanRow, ...]:
+        """The versions of a stream's plan that segments were written under, and the one in force, the last."""
+        return self._select(PlanRow, stream=stream)
+
+    def files_mark(self, stream: str) -> tuple[int, int]:
+        """The newest segment of a stream and how many there are: never the same again once its files changed."""
+        newest, count = self._connection.execute(_FILES_MARK, {"stream": stream}).one()
+        return newest or 0, count
+
     def dead_letters(self, stream: str | None = None) -> tuple[DeadLetterRow, ...]:
         """All files of dead letters, or those of one stream; oldest first."""
         return self._select(DeadLetterRow, **_given(stream=stream))
@@ -154,6 +164,9 @@ def meta_value(connection: Connection, key: str) -> str | None:
     return connection.scalars(_META_VALUE, {"key": key}).one_or_none()
 
 
+_FILES_MARK = select(func.max(tables.segments.c.id), func.count()).where(
+    tables.segments.c.node.in_(select(tables.nodes.c.id).where(tables.nodes.c.stream == bindparam("stream")))
+)
 _META_VALUE = select(tables.meta.c.value).where(tables.meta.c.key == bindparam("key"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from weft.plan.layout import Held, Layout
 from weft.plan.windows import Window
 from weft.store.catalog import Reader
-from weft.store.tables import EARLIEST, NodeRow, SegmentRow
+from weft.store.tables import EARLIEST, NodeRow, PlanRow, SegmentRow
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,23 @@ class StreamState:
     totals: Mapping[str, Any] = field(default_factory=dict)
     synopses: Mapping[str, Synopsis] = field(default_factory=dict)
     layouts: Mapping[str, Layout] = field(default_factory=dict)
+    # The plan that its newest tick was computed by; None before the first, and before there were versions.
+    plan: PlanRow | None = None
+
+    @property
+    def plan_version(self) -> int:
+        return 0 if self.plan is None else self.plan.version
 
     @cached_property
     def drops(self) -> tuple[tuple[frozenset[str], int], ...]:
         """Up to which moment late rows were dropped because none of these kinds of windows could use them."""
         return tuple((frozenset(kinds), int(end)) for kinds, end in self.totals.get("drops", ()))
+
+    @cached_property
+    def files_mark(self) -> tuple[int, int]:
+        """The newest of its files and how many there are, as Reader.files_mark has it."""
+        files = [file.id or 0 for synopsis in self.synopses.values() for file in synopsis.files]
+        return max(files, default=0), len(files)
 
     @property
     def has_ledgers(self) -> bool:
@@ -143,5 +155,13 @@ def load_state(stream: str, catalog: Reader) -> StreamState:
     if tick is None:
         return StreamState(stream, synopses=synopses, layouts=layouts)
     return StreamState(
-        stream, tick.batch_id, tick.checkpoint, tick.watermark, tick.max_event_time, tick.totals, synopses, layouts
+        stream,
+        tick.batch_id,
+        tick.checkpoint,
+        tick.watermark,
+        tick.max_event_time,
+        tick.totals,
+        synopses,
+        layouts,
+        next(iter(reversed(catalog.plans(stream))), None),
     )

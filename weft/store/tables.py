@@ -15,8 +15,10 @@ from typing import Any, TypedDict
 from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 2
+FORMAT = 3
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
+ADOPTED = ""
+"""The `checkpoint` of a stream that takes over whichever its next batch is of."""
 EARLIEST = -(2**63)
 """Before every moment: the `sealed_time` of a node that has sealed nothing."""
 
@@ -127,7 +129,17 @@ segments = Table(
     Column("rows", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("checksum", Text, nullable=False),
+    Column("plan", BigInteger, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("from_batch", BigInteger, nullable=False),
+    Column("definition", JsonText, nullable=False),
 )
 
 dead_letters = Table(
@@ -257,7 +269,10 @@ class LayoutRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentRow:
-    """One immutable Parquet file of a node; `id` is None only in a row that was not stored yet."""
+    """One immutable Parquet file of a node; `id` is None only in a row that was not stored yet.
+
+    `plan` is the version of the stream's plan that was in force when it was written, 0 before there were versions.
+    """
 
     node: str
     layout: str
@@ -272,11 +287,22 @@ class SegmentRow:
     bytes: int
     checksum: str
     family: str = ""
+    plan: int = 0
     id: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in {"tick", "block", "late", "result"}:
             raise ValueError(f"a segment is a tick, a block, late or a result, not {self.kind!r}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanRow:
+    """One version of a stream's plan, in force from a batch on: all nodes, their columns, and what each comes from."""
+
+    stream: str
+    version: int
+    from_batch: int
+    definition: Json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -318,7 +344,16 @@ class TickLogRow:
 
 
 CatalogRow = (
-    StreamRow | QueryRow | AggregateRow | NodeRow | LayoutRow | SegmentRow | DeadLetterRow | TickRow | TickLogRow
+    StreamRow
+    | QueryRow
+    | AggregateRow
+    | NodeRow
+    | LayoutRow
+    | SegmentRow
+    | PlanRow
+    | DeadLetterRow
+    | TickRow
+    | TickLogRow
 )
 
 TABLE_OF: dict[type[Any], Table] = {
@@ -328,6 +363,7 @@ TABLE_OF: dict[type[Any], Table] = {
     NodeRow: nodes,
     LayoutRow: layouts,
     SegmentRow: segments,
+    PlanRow: plans,
     DeadLetterRow: dead_letters,
     TickRow: ticks,
     TickLogRow: tick_log,

@@ -27,7 +27,9 @@ MAX_LEDGERS = 8
 RESULT_FAN_OUT = 16
 
 
-def write_product(files: Files, cache: TableCache, stream: str, node: str, product: Product) -> SegmentRow:
+def write_product(
+    files: Files, cache: TableCache, stream: str, plan: int, node: str, product: Product
+) -> SegmentRow:
     """Write a file under a name that nothing had before: what a catalog names, or a reader holds, never changes."""
     name = f"{stream}/{node}/{product.kind}{product.rank}-{product.batch_to}-{uuid4().hex[:12]}.parquet"
     written = files.write_table(name, product.table)
@@ -46,6 +48,7 @@ def write_product(files: Files, cache: TableCache, stream: str, node: str, produ
         bytes=written.bytes,
         checksum=written.checksum,
         family=product.family,
+        plan=plan,
     )
 
 
@@ -97,7 +100,9 @@ def sweep(catalog: Catalog, files: Files, cache: TableCache) -> None:
 def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:
     """One node's change: write the new files, then swap them for the old ones in the catalog."""
     synopsis = state.synopses[change.node]
-    segments = [write_product(files, cache, state.stream, change.node, product) for product in change.added]
+    segments = [
+        write_product(files, cache, state.stream, state.plan_version, change.node, product) for product in change.added
+    ]
     failpoint("tend-written")
     complete_from = max(synopsis.complete_from, change.gone_to)
     node = replace(synopsis.node, complete_from=None if complete_from == EARLIEST else complete_from)

@@ -27,6 +27,7 @@ from weft.store.tables import (
     LayoutRow,
     NodeChange,
     NodeRow,
+    PlanRow,
     QueryChange,
     QueryRow,
     SegmentRow,
@@ -97,6 +98,7 @@ class Writer(Reader):
         self._delete(tables.queries.c.stream, [name])
         self.delete_nodes([node.id for node in self.nodes(name)])
         self.delete_dead_letters([row.id for row in self.dead_letters(name) if row.id is not None])
+        self._delete(tables.plans.c.stream, [name])
         self._delete(tables.ticks.c.stream, [name])
         self._delete(tables.tick_log.c.stream, [name])
         if found:
@@ -202,6 +204,15 @@ class Writer(Reader):
         """
         return self._remove_files(tables.segments, ids)
 
+    def put_plan(self, row: PlanRow) -> None:
+        """Make this the plan in force; versions that no segment was written under are forgotten."""
+        self._insert([row])
+        mine = select(tables.nodes.c.id).where(tables.nodes.c.stream == row.stream)
+        used = select(tables.segments.c.plan).where(tables.segments.c.node.in_(mine))
+        plans = tables.plans.c
+        unused = (plans.stream == row.stream, plans.version != row.version, plans.version.not_in(used))
+        self._connection.execute(delete(tables.plans).where(*unused))
+
     def put_dead_letters(self, rows: Iterable[DeadLetterRow]) -> tuple[DeadLetterRow, ...]:
         """Make files of dead letters visible: the rows as stored, with their ids, in the order given.
 
@@ -261,6 +272,13 @@ class Writer(Reader):
         self._insert([entry])
         too_old = log.c.batch_id <= row.batch_id - TICKS_KEPT
         self._connection.execute(delete(log).where(log.c.stream == row.stream, too_old))
+
+    def adopt_checkpoint(self, stream: str) -> None:
+        """Take any checkpoint for the stream's from its next tick on; what is known of the old one's batches goes."""
+        tick = self.tick(stream)
+        if tick is not None:
+            self._put([replace(tick, checkpoint=tables.ADOPTED)])
+            self._delete(tables.tick_log.c.stream, [stream])
 
     def _add_files(self, new: list[FileRow]) -> tuple[FileRow, ...]:
         if not new:

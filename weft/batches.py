@@ -1,0 +1,65 @@
+"""Which batches are counted: what is the same is passed over, what does not belong here stops the stream, loudly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from weft.errors import StateError
+from weft.spark.checkpoint import BatchMark
+from weft.store.catalog import Reader
+from weft.store.state import StreamState
+from weft.store.tables import ADOPTED, TickRow
+
+
+def numbered(batch: BatchMark, last: TickRow | None) -> BatchMark:
+    """The batch under the number that it has here, after the last one counted.
+
+    Batches are numbered as Spark does, but a checkpoint that was adopted counts from zero, and here they go on.
+    """
+    if last is None:
+        return batch
+    if last.checkpoint == ADOPTED:
+        return replace(batch, batch_id=last.batch_id + 1, planned=batch.batch_id, before=None)
+    ahead = int(last.totals.get("ahead", 0)) if last.checkpoint == batch.checkpoint else 0
+    return replace(batch, batch_id=batch.batch_id + ahead, planned=batch.batch_id) if ahead else batch
+
+
+def is_done(batch: BatchMark, state: StreamState, catalog: Reader) -> bool:
+    """Whether the batch is committed; refuses one that is not of the checkpoint, or not of the rows, counted so far."""
+    if state.batch_id >= 0 and state.checkpoint not in (batch.checkpoint, ADOPTED):
+        raise StateError(
+            "checkpoint-replaced",
+            f"stream {state.stream!r} was counted with another checkpoint",
+            hint="Restore the checkpoint that belongs to this state; where it is lost, adopt the new one.",
+        )
+    if batch.batch_id > state.batch_id + 1:
+        last = f"batch {state.batch_id}" if state.batch_id >= 0 else "no batch at all"
+        raise StateError(
+            "batches-missing",
+            f"batch {batch.batch_id} cannot follow {last}",
+            hint="Restore the catalog that belongs to this checkpoint.",
+        )
+    before = None if batch.before is None else catalog.logged_tick(state.stream, batch.batch_id - 1)
+    if before is not None and batch.before != before.digest:
+        # Spark planned this batch from where that one ends now: rows between the two ends are lost, or come twice.
+        raise _offsets_differ(batch.batch_id - 1)
+    if batch.batch_id > state.batch_id:
+        return False
+    known = catalog.logged_tick(state.stream, batch.batch_id)
+    if known is None:
+        raise StateError(
+            "batch-forgotten",
+            f"batch {batch.batch_id} came so long before batch {state.batch_id} that its offsets are not known",
+            hint="The checkpoint is much older than the catalog. Restore one that belongs to this state.",
+        )
+    if known.digest != batch.digest:
+        raise _offsets_differ(batch.batch_id)
+    return True
+
+
+def _offsets_differ(batch_id: int) -> StateError:
+    return StateError(
+        "offsets-differ",
+        f"batch {batch_id} covers other rows than when it was committed",
+        hint="The checkpoint lost or changed an offsets file. Restore it from a backup.",
+    )
