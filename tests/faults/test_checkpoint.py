@@ -101,14 +101,9 @@ DAMAGES: dict[str, Damage] = {
     "deleted": lambda data, other: None,
     "exchanged": lambda data, other: other,
 }
-# Left out: damage that still reads as a checkpoint, of another past, from which Spark plans rows that are counted.
+# Not promised: a list of files from before the last batch that still reads as one, and has forgotten some of them.
 # Hadoop's checksums do not help: Spark reads its list of files without them.
-OPEN = {
-    (f"offsets/{TICKS - 1}", "exchanged"),
-    ("sources/0/1.compact", "exchanged"),
-    (f"sources/0/{TICKS - 1}", "flipped"),
-    (f"sources/0/{TICKS - 1}", "exchanged"),
-}
+OPEN = {("sources/0/1.compact", "exchanged")}
 # Those that `make test` has time for.
 SOME = {
     (f"offsets/{TICKS - 1}", "emptied"),
@@ -119,6 +114,7 @@ SOME = {
     ("metadata", "flipped"),
     ("sources/0/1.compact", "truncated"),
     (f"sources/0/{TICKS - 1}", "emptied"),
+    (f"sources/0/{TICKS - 1}", "flipped"),
 }
 CASES = [
     pytest.param(name, how, id=f"{name} {how}", marks=[] if (name, how) in SOME else [pytest.mark.slow])
@@ -147,8 +143,13 @@ def test_a_damaged_checkpoint_stops_the_stream_or_changes_nothing(place: Place, 
     except WeftError as error:
         assert error.code in CODES and error.hint
         assert place.answer() == right(TICKS)
-        for file in (name, f"{Path(name).parent}/.{Path(name).name}.crc"):
-            shutil.copy(place.whole / file, place.checkpoint / file)
+        if error.code == "offsets-differ":
+            # Spark has planned a batch from what it read, and would run that as it is.
+            shutil.rmtree(place.checkpoint)
+            shutil.copytree(place.whole, place.checkpoint)
+        else:
+            for file in (name, f"{Path(name).parent}/.{Path(name).name}.crc"):
+                shutil.copy(place.whole / file, place.checkpoint / file)
         with place.engine() as engine:
             engine.run_available()
     assert place.answer() == right(TICKS + 1)

@@ -58,7 +58,8 @@ def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -
         if not statements:
             counted = session.sql(f"SELECT count(*), count({MOMENT}), max({MOMENT}) FROM {view}").collect()[0]
             return Batch(counted[0], counted[0] - counted[1], counted[2], {})
-        tables = [bounded(session.sql(part.sql.replace("{rows}", view)), part).toArrow() for part in statements]
+        texts = (bounded(one.sql.replace("{rows}", view), one, session) for one in statements)
+        tables = [session.sql(text).toArrow() for text in texts]
     finally:
         session.catalog.dropTempView(view)
     return _split(statements, tables, batch_id)

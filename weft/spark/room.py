@@ -13,7 +13,7 @@ from weft.spark.failure import CROWDED
 from weft.spark.level0 import Statement
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # On their way rows are in memory several times over: as batches, serialized, fetched and put together. Measured with
 # 2 GB: 230 MB of results arrive, 460 MB end the process.
@@ -26,14 +26,15 @@ OWN_BYTES = 3 * VALUE_BYTES
 PLACE = (1 << 33) - 1
 
 
-def bounded(partials: DataFrame, statement: Statement) -> DataFrame:
-    """The partial rows, or a failure where one task makes more of them than its share of the driver's memory."""
-    from pyspark.sql import functions as f
+def bounded(sql: str, statement: Statement, session: SparkSession) -> str:
+    """The statement that gives the same rows, or fails where one task makes more than its share of the driver's memory.
 
-    most = room_of(partials.sparkSession) // width_of(statement)
-    crowded: Column = f.raise_error(f"{CROWDED}: a task made more than {most} partial rows; see spark.driver.memory")
-    place = f.monotonically_increasing_id().bitwiseAND(PLACE)
-    return partials.where(f.when(place < most, True).otherwise(crowded.cast("boolean")))
+    As text: a condition that is put on a DataFrame has Spark analyse the whole statement once more.
+    """
+    most = room_of(session) // width_of(statement)
+    crowded = f"{CROWDED}: a task made more than {most} partial rows; see spark.driver.memory"
+    fits = f"monotonically_increasing_id() & {PLACE}L < {most}"
+    return f"SELECT * FROM ({sql}) WHERE if({fits}, true, cast(raise_error('{crowded}') AS boolean))"
 
 
 def width_of(statement: Statement) -> int:
