@@ -52,6 +52,9 @@ def test_a_path_may_be_a_path(tmp_path: Path) -> None:
     with weft.Engine(tmp_path / "state", roots=[tmp_path]) as engine:
         engine.add_stream("s", source="csv", path=tmp_path / "in", schema=SCHEMA, event_time="ts")
         assert engine.registry.streams()["s"].path == str(tmp_path / "in")
+        with pytest.raises(WeftError) as refused:
+            engine.add_stream("t", source="csv", path=5, schema=SCHEMA, event_time="ts")  # type: ignore[arg-type]
+        assert refused.value.code == "bad-source" and refused.value.hint
 
 
 def test_options_that_differ_are_kept() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError
+from weft.errors import EngineError, StateError, StreamError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
 from weft.metrics import stream_metrics
@@ -383,5 +383,7 @@ def _absolute(path: str | os.PathLike[str] | None) -> str | None:
     """A local path as it is from anywhere; an address with a scheme stays."""
     if path is None:
         return None
+    if not isinstance(path, str | os.PathLike):
+        raise StreamError("bad-source", f"the path {str(path)[:60]!r} is no path", hint="Give a text or a Path.")
     text = os.fspath(path)
     return text if "://" in text or text.startswith("file:") else os.path.abspath(text)

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.aggregates.catalog import AggregateCatalog, Plain
+from weft.aggregates.catalog import AggregateCatalog
+from weft.aggregates.rules import Plain
 from weft.aggregates.statistics import BASICS, Statistic
 from weft.read.duck import Duck
 from weft.read.merge import merge_sql

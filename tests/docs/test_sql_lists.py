@@ -11,7 +11,8 @@ from itertools import product
 import pytest
 
 from tests.docs.markdown import DOCS, generated, regenerate
-from weft.aggregates.catalog import ALIASES, BUILT_IN, BY_EVENT_TIME, AggregateCatalog, Holistic, Rule
+from weft.aggregates.catalog import AggregateCatalog
+from weft.aggregates.rules import ALIASES, BUILT_IN, BY_EVENT_TIME, Holistic, Rule
 from weft.errors import SqlError
 from weft.plan import needs
 from weft.sql import ddl, guard, patterns, regexes, rewrites, size, window_call

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from weft.aggregates.catalog import AggregateCatalog, Plain, UserRule
+from weft.aggregates.catalog import AggregateCatalog, UserRule
+from weft.aggregates.rules import Plain
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression
 from weft.sql.ddl import TYPES, parse_schema

@@ -20,7 +20,7 @@ from weft.optimize import check_sharing
 from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
 from weft.sql.ddl import parse_schema, parse_wait
-from weft.store.catalog import _parse as parse_catalog
+from weft.store.catalog import parse_url
 from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _Reading:
         state, catalog = top.text("state", default=DEFAULT_STATE), top.text("catalog")
         self._try(("state",), lambda: check_text(state, "path of the state", MAX_PATH))
         if catalog:
-            self._try(("catalog",), lambda: parse_catalog(catalog))
+            self._try(("catalog",), lambda: parse_url(catalog))
         aggregates = self._aggregates(top)
         broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
         return Config(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from weft.aggregates.catalog import AggregateCatalog, Holistic, Plain
+from weft.aggregates.catalog import AggregateCatalog
+from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS, Statistic
 from weft.errors import SqlError
 from weft.plan.dimensions import Cut, Dimension, by_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from weft.aggregates.catalog import Holistic, Plain
+from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS
 from weft.plan.needs import Measure, Needs, Part
 from weft.plan.windows import micros

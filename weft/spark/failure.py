@@ -56,7 +56,9 @@ def reason_of(error: BaseException) -> str:
     found = CONDITION.findall(said)
     if found:
         reason = ADVICE.sub("", found[-1]).strip()
-        return shortened(printable(f"{reason} {_cause(said)}".strip() if UNSAID in reason else reason), REASON_KEPT)
+        if UNSAID in reason and (cause := _cause(said)):
+            reason = f"[{UNSAID}] {cause}"
+        return shortened(printable(reason), REASON_KEPT)
     return shortened(printable(CALLING.sub("", said).split("\n")[0]), REASON_KEPT)
 
 

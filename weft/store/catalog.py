@@ -45,7 +45,7 @@ from weft.store.snapshot import Clock, Reader, meta_value
 from weft.store.tables import FORMAT
 from weft.store.transactions import TICKS_KEPT, Writer
 
-__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "sqlite_url"]
+__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "parse_url", "sqlite_url"]
 
 log = logging.getLogger("weft.store")
 
@@ -73,7 +73,7 @@ class Catalog:
         self._clock = clock
         self._lock = threading.Lock()
         self._writing: int | None = None
-        self._url = _parse(url)
+        self._url = parse_url(url)
         self._name = f"Catalog({self._url.render_as_string(hide_password=True)!r})"
         self._engine = _engine(self._url)
         self._postgres = self._engine.dialect.name == "postgresql"
@@ -179,7 +179,8 @@ class Catalog:
             raise _refusal(error, self._name) from error
 
 
-def _parse(url: str) -> URL:
+def parse_url(url: str) -> URL:
+    """The URL of a catalog; refuses what cannot be one."""
     try:
         parsed = make_url(url)
     except ArgumentError as error:

@@ -20,6 +20,7 @@ from weft.store.tables import (
     DeadLetterRow,
     LayoutRow,
     NodeRow,
+    PlanRow,
     QueryRow,
     SegmentRow,
     StreamRow,
@@ -35,6 +36,7 @@ SUMMED: tuple[type[CatalogRow], ...] = (
     NodeRow,
     LayoutRow,
     SegmentRow,
+    PlanRow,
     DeadLetterRow,
     TickRow,
 )

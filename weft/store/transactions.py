@@ -211,6 +211,7 @@ class Writer(Reader):
         used = select(tables.segments.c.plan).where(tables.segments.c.node.in_(mine))
         plans = tables.plans.c
         unused = (plans.stream == row.stream, plans.version != row.version, plans.version.not_in(used))
+        self._note(self._select(PlanRow, *unused), -1)
         self._connection.execute(delete(tables.plans).where(*unused))
 
     def put_dead_letters(self, rows: Iterable[DeadLetterRow]) -> tuple[DeadLetterRow, ...]:
