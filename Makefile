@@ -16,7 +16,7 @@ demo: setup ## Run the demo
 	$(VENV)/bin/weft demo $(ARGS)
 
 test: setup ## Run the tests, but for the slow ones
-	$(PY) -m pytest -m "not slow" --numprocesses 3 --dist worksteal $(ARGS)
+	$(PY) -m pytest -m "not slow" --numprocesses 2 --dist worksteal $(ARGS)
 
 check: setup ## Everything that must be green before a merge: lint, types, tests
 	$(PY) -m ruff check .
