@@ -25,6 +25,17 @@ def test_constants_are_lifted_out_of_a_predicate() -> None:
     assert [literal.value for literal in constants] == [6, "a"] or [literal.value for literal in constants] == ["a", 6]
 
 
+def test_the_places_of_round_are_part_of_the_shape() -> None:
+    """How it is written for the reading engine depends on them, so they are no parameter."""
+    grouped = {"select": "saddr, length, count(*) AS n", "group": "saddr, length"}
+    tens, others, hundreds = (
+        lift(needs(f"saddr = '{key}' AND round(CAST(length AS DOUBLE), {places}) <> CAST(length AS DOUBLE)", **grouped).residue)
+        for key, places in [("a", -1), ("b", -1), ("a", -2)]
+    )
+    assert tens[0] == others[0] != hundreds[0]
+    assert [literal.value for literal in tens[1]] == ["a"] and [literal.value for literal in others[1]] == ["b"]
+
+
 def test_many_entities_are_one_family() -> None:
     queries = {
         f"q{number}": needs(f"saddr = 'a{number}'", window)

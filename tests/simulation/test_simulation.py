@@ -21,8 +21,11 @@ import pytest
 
 import weft
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
+from weft import registered
 from weft.plan.windows import micros
+from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
+from weft.sql.query import Query as CompiledQuery
 from weft.store import letters, tend
 from weft.store.tend import LEASE
 
@@ -163,6 +166,20 @@ def merging_early() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def compiling_once() -> Iterator[None]:
+    """Every engine of a life compiles all queries anew, each time to the same: a text over one stream has one meaning."""
+    meanings: dict[str, CompiledQuery] = {}
+
+    def compile_once(sql: str, *known: Any) -> CompiledQuery:
+        if sql not in meanings:
+            meanings[sql] = compile_query(sql, *known)
+        return meanings[sql]
+
+    with patch.object(registered, "compile_query", compile_once):
+        yield
+
+
 def crash_rate_of(seed: int) -> float:
     return Random(seed).choice([0.0, 0.002, 0.005, 0.02])
 
@@ -170,7 +187,7 @@ def crash_rate_of(seed: int) -> float:
 def lives(folder: Path, seeds: range) -> None:
     """All these seeds; the first that fails says which it was."""
     crashes = operations = 0
-    with quick_collection(), merging_early():
+    with quick_collection(), merging_early(), compiling_once():
         for seed in seeds:
             place = folder / str(seed)
             place.mkdir()

@@ -9,11 +9,11 @@ that somebody reads, and its readers are views on that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.plan.needs import Needs, Part
 from weft.plan.windows import Window
-from weft.sql.expressions import Expression, Literal, Slot, identity, text, transform
+from weft.sql.expressions import Call, Expression, Literal, Slot, identity, text, transform
 
 # From this many queries of one shape on, joining with their constants is less work than finishing whole nodes.
 MIN_FAMILY = 16
@@ -62,6 +62,10 @@ def lift(residue: Expression | None) -> tuple[Expression | None, tuple[Literal, 
     constants: list[Literal] = []
 
     def take(node: Expression) -> Expression | None:
+        if isinstance(node, Call) and node.function == "round":
+            # Its number of places decides how it is written: that is part of the shape.
+            operand, *places = node.arguments
+            return replace(node, arguments=(transform(operand, take), *places))
         if not isinstance(node, Literal):
             return None
         constants.append(node)
