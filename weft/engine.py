@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -84,7 +84,8 @@ class Engine:
         if spark is not None:
             warn_of_open_doors(spark)
         self._settings = dict(spark_settings or {})
-        self._lock = threading.RLock()
+        # Spark takes seconds to start: nobody who only reads waits for that.
+        self._lock, self._session_lock = threading.RLock(), threading.RLock()
         if catalog is None:
             _check_not_lost(Path(self._root))
         self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"))
@@ -111,7 +112,7 @@ class Engine:
     @property
     def spark(self) -> SparkSession:
         """The Spark session; a local one is started when none was given."""
-        with self._lock:
+        with self._session_lock:
             if self._session is None:
                 # Workers must be the same Python as the driver, whatever `python3` is on the path.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -200,8 +201,7 @@ class Engine:
         runners = [self._runner(name) for name in sorted(self.registry.streams())]
         for runner in runners:
             runner.start(availableNow=True)
-        for runner in runners:
-            runner.wait()
+        _all([runner.wait for runner in runners])
 
     def start(self, *, trigger: str = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
@@ -211,8 +211,7 @@ class Engine:
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
-        for runner in list(self._runners.values()):
-            runner.stop()
+        _all([runner.stop for runner in list(self._runners.values())])
 
     def adopt(self, stream: str) -> None:
         """Go on with the checkpoint that the stream has now, though it is not the one that was counted with.
@@ -233,12 +232,13 @@ class Engine:
         try:
             self.stop()
         finally:
-            with self._lock:
+            with self._session_lock:
                 if self._session is not None and self._owned:
                     # A Java that died has nothing to stop, and must not keep the rest open.
                     with suppress(*JAVA_GONE):
                         self._session.stop()
                     self._session = None
+            with self._lock:
                 self.duck.close()
                 self._worker.close()
                 self.catalog.close()
@@ -349,12 +349,13 @@ class Engine:
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:
+        session = self.spark
         with self._lock:
             if name not in self._runners or not self._runners[name].active:
                 # Again, because the definition comes from the catalog, which others may write.
                 self._roots.check(self.registry.stream(name))
                 self._runners[name] = Runner(
-                    self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
+                    session, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )
             return self._runners[name]
 
@@ -370,6 +371,18 @@ def _check_not_lost(root: Path) -> None:
             f"{root} holds state, but its catalog.sqlite is {'empty' if catalog.exists() else 'not there'}",
             hint="Restore catalog.sqlite from a backup, or start with another state folder.",
         )
+
+
+def _all(calls: Iterable[Callable[[], None]]) -> None:
+    """Make all of these calls, whatever one of them raises; then raise the first of that."""
+    errors = []
+    for call in calls:
+        try:
+            call()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _close(engine: weakref.ref[Engine]) -> None:

@@ -110,65 +110,85 @@ class Registry:
         """Keep a stream; False when the very same one is there already."""
         with self._lock:
             self.refresh()
-            known = self._streams.get(stream.name)
-            if known is not None or stream.name in self._refused_streams:
-                if known is None or known.definition() != stream.definition():
-                    raise StreamError(
-                        "stream-differs",
-                        f"stream {stream.name!r} exists with another definition",
-                        hint="Use another name, or a new state folder.",
-                    )
+            if self._has_stream(stream):
                 return False
-            names = (*self._streams, *self._refused_streams)
-            alike = next((name for name in names if name.lower() == stream.name.lower()), None)
-            if alike is not None:
-                raise StreamError(
-                    "bad-name",
-                    f"stream {stream.name!r} and stream {alike!r} are one name to SQL, which knows no capitals",
-                    hint="Use a name that differs in more than that.",
-                )
             with self._catalog.write() as catalog:
+                # Asked again: another process may have added one of this name in between.
+                self.follow(catalog)
+                if self._has_stream(stream):
+                    return False
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
                 revision = catalog.revision()
             self._streams[stream.name] = stream
             self._changed(revision)
             return True
 
+    def _has_stream(self, stream: Stream) -> bool:
+        """Whether the very same stream is there; refuses another one of its name, or of one that SQL takes for it."""
+        known = self._streams.get(stream.name)
+        if known is not None or stream.name in self._refused_streams:
+            if known is None or known.definition() != stream.definition():
+                raise StreamError(
+                    "stream-differs",
+                    f"stream {stream.name!r} exists with another definition",
+                    hint="Use another name, or a new state folder.",
+                )
+            return True
+        names = (*self._streams, *self._refused_streams)
+        alike = next((name for name in names if name.lower() == stream.name.lower()), None)
+        if alike is not None:
+            raise StreamError(
+                "bad-name",
+                f"stream {stream.name!r} and stream {alike!r} are one name to SQL, which knows no capitals",
+                hint="Use a name that differs in more than that.",
+            )
+        return False
+
     def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
         """Keep a user-defined aggregate; False when the very same one is there already."""
         with self._lock:
             self.refresh()
-            if name in self._definitions:
-                if self._definitions[name] != dict(definition):
-                    raise SqlError(
-                        "aggregate-differs",
-                        f"aggregate {name!r} exists with another definition",
-                        hint="Use another name: queries may rely on the one there is.",
-                    )
-                if name in self._refused_aggregates:
-                    raise self._refused_aggregates[name]
+            if self._has_aggregate(name, definition):
                 return False
             define_aggregate(name, definition, self._aggregates)
             with self._catalog.write() as catalog:
+                # Asked again: another process may have defined one of this name in between.
+                self.follow(catalog)
+                if self._has_aggregate(name, definition):
+                    return False
                 catalog.put_aggregate(AggregateRow(name=name, definition=dict(definition)))
                 revision = catalog.revision()
             self._define({**self._definitions, name: dict(definition)})
             self._changed(revision)
             return True
 
+    def _has_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
+        """Whether the very same aggregate is there; refuses another one of its name."""
+        if name not in self._definitions:
+            return False
+        if self._definitions[name] != dict(definition):
+            raise SqlError(
+                "aggregate-differs",
+                f"aggregate {name!r} exists with another definition",
+                hint="Use another name: queries may rely on the one there is.",
+            )
+        if name in self._refused_aggregates:
+            raise self._refused_aggregates[name]
+        return True
+
     def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
         """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
         with self._lock:
             self.refresh()
             kept = keep_of(keep)
-            fresh: list[Registered] = []
-            for name, sql in texts.items():
-                compiled = self._admit(name, sql, kept, eager)
-                if compiled is not None:
-                    fresh.append(compiled)
+            admitted = [self._admit(name, sql, kept, eager) for name, sql in texts.items()]
+            fresh = [one for one in admitted if not self._has_query(one)]
             if not fresh:
                 return [self._queries[name] for name in texts]
             with self._catalog.write() as catalog:
+                # Asked again: another process may have registered some of them in between.
+                self.follow(catalog)
+                fresh = [one for one in fresh if not self._has_query(one)]
                 catalog.put_queries(one.row for one in fresh)
                 revision = catalog.revision()
                 failpoint("register-inside")
@@ -330,8 +350,8 @@ class Registry:
         elif revision > self._revision:
             self.refresh()
 
-    def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
-        """The compiled query, or None when the same is registered already."""
+    def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered:
+        """The compiled query, under a name that it may have."""
         if not name or len(name) > 200 or not name.isprintable():
             raise EngineError(
                 "bad-name", f"{name[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
@@ -340,20 +360,23 @@ class Registry:
             # By its mark a query is told from one that is registered under its name after it was dropped.
             definition = {"keep": keep_text(keep), "eager": eager, "mark": uuid4().hex}
             row = QueryRow(name=name, stream="", sql=sql, definition=definition)
-            compiled = self._compile(row)
+            return self._compile(row)
         except WeftError as error:
             error.add_note(f"in query {name!r}")
             raise
-        known = self._queries.get(name)
+
+    def _has_query(self, one: Registered) -> bool:
+        """Whether a query of the same meaning is registered under its name; refuses one of another meaning."""
+        known = self._queries.get(one.name)
         if known is None:
-            return compiled
-        if (known.query, known.keep, known.eager) != (compiled.query, keep, eager):
+            return False
+        if (known.query, known.keep, known.eager) != (one.query, one.keep, one.eager):
             raise EngineError(
                 "query-differs",
-                f"query {name!r} exists with another definition",
+                f"query {one.name!r} exists with another definition",
                 hint="Drop it first, or use another name.",
             )
-        return None
+        return True
 
     def _compile(self, row: QueryRow) -> Registered:
         return compiled(row, {name: stream.schema for name, stream in self._streams.items()}, self._aggregates)

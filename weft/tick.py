@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ class Ticker:
         self.stream = stream
         self.last: dict[str, Any] = {}
         self._registry, self._catalog, self._files, self._duck, self._cache = registry, catalog, files, duck, cache
-        self._lock = threading.Lock()
+        self._lock, self._loading, self._planning = threading.Lock(), threading.Lock(), threading.Lock()
+        self._ticking = False
         self._plan: Plan | None = None
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
         self._tidy = False
@@ -87,20 +89,35 @@ class Ticker:
 
         What is registered is taken over with it: rows of a query that moved are not where they were.
         """
-        if self._lock.acquire(blocking=False):
-            try:
+        # Whoever comes while another one loads waits for it: what is registered may be newer already than the state.
+        with self._loading:
+            if not self._ticking:
                 with self._catalog.read() as reader:
                     self._registry.follow(reader)
                     if not self._is_newest(reader):
                         self._state = load_state(self.stream.name, reader)
+            return self._state
+
+    def start_anew(self) -> None:
+        """Be as the catalog is, however it came to be so: another process may have run this stream meanwhile."""
+        self._tidy = False
+        self.reload()
+
+    @contextmanager
+    def _tick_under_way(self) -> Iterator[None]:
+        """As long as a tick is, the state is the tick's, and nobody loads another."""
+        with self._lock:
+            with self._loading:
+                self._ticking = True
+            try:
+                yield
             finally:
-                self._lock.release()
-        return self._state
+                self._ticking = False
 
     def _is_newest(self, reader: Reader) -> bool:
-        """Whether nothing was committed since: no tick, and no files that were merged after one."""
+        """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
         tick = reader.tick(self.stream.name)
-        if tick is None or tick.batch_id != self._state.batch_id:
+        if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):
             return tick is None
         return reader.files_mark(self.stream.name) == self._state.files_mark
 
@@ -111,11 +128,13 @@ class Ticker:
 
     def plan(self) -> Plan:
         """The plan for the queries that are registered now."""
-        version = (self._registry.version(self.stream.name), self.optimizer.generation)
-        if self._plan is None or self._plan.version != version:
-            facts = facts_of(self._state)
-            self._plan = make_plan(self.stream.name, version, self._queries(), self.optimizer, facts)
-        return self._plan
+        # One at a time: a plan that another thread began before the queries changed must not be a tick's.
+        with self._planning:
+            version = (self._registry.version(self.stream.name), self.optimizer.generation)
+            if self._plan is None or self._plan.version != version:
+                facts = facts_of(self._state)
+                self._plan = make_plan(self.stream.name, version, self._queries(), self.optimizer, facts)
+            return self._plan
 
     def propose(self, query: Registered) -> tuple[Plan, Plan]:
         """The plan as it is, and as it would be with one query more."""
@@ -163,7 +182,7 @@ class Ticker:
 
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
-        with self._lock:
+        with self._tick_under_way():
             if not self._tidy:
                 # A tick that failed on its way may have changed more than it lived to note here.
                 with self._catalog.read() as reader:
@@ -206,6 +225,8 @@ class Ticker:
                 self._duck,
                 self._cache,
             )
+            # Only now: what left the catalog long ago may still be of the state that was read until here.
+            sweep(self._catalog, self._files, self._cache)
         failpoint("tick-end")
         self.last = {
             "batch_id": batch.mark.batch_id,

@@ -345,14 +345,25 @@ def test_a_tick_follows_only_an_older_one(catalog: Catalog, batch_id: int) -> No
     assert refused.value.hint
 
 
-def test_another_checkpoint_starts_the_log_anew(catalog: Catalog) -> None:
+def test_an_adopted_checkpoint_starts_the_log_anew(catalog: Catalog) -> None:
     with catalog.write() as tx:
         for batch_id in range(3):
             tx.put_tick(tick(batch_id))
+        tx.adopt_checkpoint("packets")
     with catalog.write() as tx:
-        tx.put_tick(tick(0, checkpoint="c2", offsets_digest="other"))
-        assert [(row.batch_id, row.digest) for row in tx.tick_log("packets")] == [(0, "other")]
-        assert tx.tick("packets") == tick(0, checkpoint="c2", offsets_digest="other")
+        tx.put_tick(tick(3, checkpoint="c2", offsets_digest="other"))
+        assert [(row.batch_id, row.digest) for row in tx.tick_log("packets")] == [(3, "other")]
+        assert tx.tick("packets") == tick(3, checkpoint="c2", offsets_digest="other")
+
+
+def test_a_tick_of_another_checkpoint_is_refused_unless_it_is_adopted(catalog: Catalog) -> None:
+    with catalog.write() as tx:
+        tx.put_tick(tick(2))
+    with pytest.raises(StateError) as refused, catalog.write() as tx:
+        tx.put_tick(tick(3, checkpoint="c2"))
+    assert refused.value.code == "checkpoint-replaced"
+    with catalog.read() as tx:
+        assert tx.tick("packets") == tick(2)
 
 
 def test_an_error_in_the_block_undoes_all_of_it(catalog: Catalog, segment: Segment) -> None:

@@ -66,6 +66,7 @@ class Runner:
                     hint="Call engine.stop() first.",
                 )
             self._failure, self._stopping, self._first = None, False, True
+            self._ticker.start_anew()
             rows = project(self._rows(), self._ticker.stream)
             writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
             self._session.conf.set(*LEFTOVERS_ALLOWED)

@@ -135,6 +135,9 @@ class Catalog:
             try:
                 with self._engine.connect() as connection:
                     connection.execution_options(weft_begin="BEGIN IMMEDIATE")
+                    if self._postgres:
+                        # Whatever the server's default: what the writer before committed is seen once its turn is over.
+                        connection.execution_options(isolation_level="READ COMMITTED")
                     with connection.begin():
                         if self._postgres:
                             _wait_for_other_writers(connection)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.failpoint import failpoint
-from weft.store.catalog import Catalog
+from weft.store.catalog import Catalog, Reader
 from weft.store.files import Files
 
 
@@ -15,11 +15,17 @@ def clear_orphans(stream: str, catalog: Catalog, files: Files) -> int:
     leftovers = files.remove_leftovers(stream)
     present = set(files.list(stream))
     with catalog.read() as reader:
-        named = {row.path for row in reader.segments(stream=stream)} | {row.path for row in reader.dead_letters(stream)}
-        known = named | set(reader.garbage())
-    orphans = present - known
+        orphans = present - _known(stream, reader)
     failpoint("orphans-found")
     if orphans:
         with catalog.write() as writer:
+            # Asked again: an engine that runs beside this one, by mistake, may have committed what it had written.
+            orphans -= _known(stream, writer)
             writer.add_garbage(orphans)
     return leftovers + len(orphans)
+
+
+def _known(stream: str, reader: Reader) -> set[str]:
+    """The paths of a stream that the catalog names, be it as garbage."""
+    named = {row.path for row in reader.segments(stream=stream)} | {row.path for row in reader.dead_letters(stream)}
+    return named | set(reader.garbage())

@@ -63,7 +63,7 @@ def tend(
     duck: Duck,
     cache: TableCache,
 ) -> StreamState:
-    """Apply every change that is due, and delete files whose lease is over.
+    """Apply every change that is due; files that leave the state are deleted later, when their lease is over.
 
     `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
     counts of late rows; families and nodes that they lack are gone.
@@ -79,7 +79,6 @@ def tend(
         changes += _merge_results(node, state, reach, cache)
     for change in changes:
         state = _apply(change, state, catalog, files, cache)
-    sweep(catalog, files, cache)
     return state.without_unused_layouts()
 
 

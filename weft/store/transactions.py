@@ -249,14 +249,18 @@ class Writer(Reader):
     def put_tick(self, row: TickRow, *, detail: Json | None = None) -> None:
         """Make this the newest tick of its stream and log it with its detail; the log keeps the last 1000.
 
-        A tick of the same checkpoint must be newer than the stored one: two engines that both ran the batch would
-        count its rows twice. A tick of another checkpoint starts the log anew, because batch ids start anew.
+        It must be newer than the stored one, and of the same checkpoint unless the stream waits for one to adopt: two
+        engines that both ran the batch would count its rows twice.
         """
         before = self.tick(row.stream)
         log = tables.tick_log
-        if before is not None and before.checkpoint != row.checkpoint:
-            self._delete(log.c.stream, [row.stream])
-        elif before is not None and before.batch_id >= row.batch_id:
+        if before is not None and before.checkpoint not in (row.checkpoint, tables.ADOPTED):
+            raise StateError(
+                "checkpoint-replaced",
+                f"stream {row.stream!r} was adopted with another checkpoint while batch {row.batch_id} was computed",
+                hint="Only one engine may run on a stream: stop the other one, then restart this one.",
+            )
+        if before is not None and before.batch_id >= row.batch_id:
             raise StateError(
                 "tick-not-newer",
                 f"batch {row.batch_id} of stream {row.stream!r} cannot follow batch {before.batch_id}",
