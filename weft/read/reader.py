@@ -6,11 +6,11 @@ once are made in one pass over slices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,21 +19,22 @@ from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.plan.windows import micros
-from weft.read.cache import TableCache
+from weft.read.cache import Recent, TableCache
 from weft.read.duck import Duck
 from weft.read.merge import quoted
 from weft.read.render import duck_sql
+from weft.read.runs import run_of, runs
 from weft.read.source import END, Source, exploded, slice_rows, union, window_rows
 from weft.read.types import arrow_type
 from weft.read.view import View
 from weft.sql.expressions import Slot, walk
 from weft.sql.types import TIMESTAMP
-from weft.store.roll import REQUEST, is_on_roll
+from weft.store.roll import is_on_roll
 from weft.store.rows import START, row_schema
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import SegmentRow
 
-MAX_INDEXES = 256
+INDEX_BYTES = 64 * 2**20
 # After every moment: the query holds no window yet.
 NEVER = 2**63 - 1
 
@@ -73,7 +74,7 @@ class Reader:
     def __init__(self, duck: Duck, cache: TableCache) -> None:
         self._duck = duck
         self._cache = cache
-        self._indexes: dict[str, Mapping[tuple[str, int], tuple[int, int]]] = {}
+        self._indexes = Recent(INDEX_BYTES)
 
     def moved(self, steps: Sequence[Step], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
@@ -173,19 +174,10 @@ class Reader:
             table = self._cache.get(file)
             if not is_on_roll(table, request):
                 return None
-            offset, length = self._runs(file).get((request, end), (0, 0))
-            rows = table.slice(offset, length).select([END, *columns])
+            index = self._indexes.get(file.path, partial(runs, table))
+            rows = table.slice(*run_of(index, request, end)).select([END, *columns])
             sources.append(Source(f"SELECT * FROM weft_finished{part}", {f"weft_finished{part}": rows}))
         return self._run(view, result_schema(needs), sources)
-
-    def _runs(self, file: SegmentRow) -> Mapping[tuple[str, int], tuple[int, int]]:
-        """Where in a file of finished windows each line's each window stands; made once a file."""
-        known = self._indexes.get(file.path)
-        if known is None:
-            known = self._indexes[file.path] = runs(self._cache.get(file))
-            while len(self._indexes) > MAX_INDEXES:
-                self._indexes.pop(next(iter(self._indexes)), None)
-        return known
 
     def _many(
         self,
@@ -240,21 +232,6 @@ class Reader:
 
 def _data(state: StreamState, route: Route) -> tuple[SegmentRow, ...]:
     return state.synopses[route.node].data if route.node in state.synopses else ()
-
-
-def runs(table: pa.Table) -> dict[tuple[str, int], tuple[int, int]]:
-    """The place and length of every run of rows with one request and one window end."""
-    if not table.num_rows:
-        return {}
-    requests = table[REQUEST].combine_chunks().dictionary_encode()
-    codes, ends = requests.indices.to_numpy(), table[END].to_numpy()
-    changes = np.flatnonzero((codes[1:] != codes[:-1]) | (ends[1:] != ends[:-1])) + 1
-    bounds = [0, *changes.tolist(), table.num_rows]
-    names = requests.dictionary.to_pylist()
-    return {
-        (names[codes[begin]], int(ends[begin])): (begin, until - begin)
-        for begin, until in zip(bounds, bounds[1:], strict=False)
-    }
 
 
 def part_schema(needs: Needs, part: int) -> pa.Schema:

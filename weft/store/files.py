@@ -128,6 +128,7 @@ class LocalFiles:
             leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
             for path in leftovers:
                 (self._root / path).unlink(missing_ok=True)
+                self._remove_empty((self._root / path).parent)
         return len(leftovers)
 
     def _place(self, path: str) -> Path:

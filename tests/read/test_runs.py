@@ -1,0 +1,27 @@
+"""The index of a file of finished windows finds what a search through all rows finds."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.read.runs import run_of, runs
+from weft.read.source import END
+from weft.store.roll import REQUEST
+
+RUNS = st.lists(st.tuples(st.sampled_from("abcé"), st.integers(-3, 3), st.integers(1, 3)), unique_by=lambda one: one[:2])
+
+
+@given(RUNS)
+def test_every_run_is_found_and_no_other(given: list[tuple[str, int, int]]) -> None:
+    """Also where files were put one behind the other, so that a query's windows are in several places."""
+    rows = [(request, end) for request, end, length in given for _ in range(length)]
+    columns = [pa.array([row[0] for row in rows], pa.string()), pa.array([row[1] for row in rows], pa.int64())]
+    index = runs(pa.table(columns, names=[REQUEST, END]))
+    lengths = {(request, end): length for request, end, length in given}
+    for request in ("a", "b", "c", "é", "other"):
+        for end in range(-4, 5):
+            begin, length = run_of(index, request, end)
+            assert length == lengths.get((request, end), 0)
+            assert rows[begin : begin + length] == [(request, end)] * length

@@ -1,0 +1,41 @@
+"""Where in a file of finished windows each query's each window stands.
+
+A file may hold millions of them: the index is a sorted table of 28 bytes a window, and a look-up two searches in it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.read.source import END
+from weft.store.roll import REQUEST
+
+BEGIN, LENGTH = "begin", "length"
+
+
+def runs(table: pa.Table) -> pa.Table:
+    """The place and length of every run of rows with one request and one window end, ordered by these two."""
+    requests = table[REQUEST].combine_chunks().dictionary_encode()
+    codes, ends = requests.indices.to_numpy(zero_copy_only=False), table[END].to_numpy()
+    changes = np.flatnonzero((codes[1:] != codes[:-1]) | (ends[1:] != ends[:-1])) + 1
+    begins = np.concatenate([np.zeros(min(1, len(codes)), np.int64), changes])
+    lengths = np.diff(begins, append=len(codes))
+    order = np.lexsort((ends[begins], codes[begins]))
+    requests = pa.DictionaryArray.from_arrays(pa.array(codes[begins][order]), requests.dictionary)
+    columns = [requests, pa.array(ends[begins][order]), pa.array(begins[order]), pa.array(lengths[order])]
+    return pa.table(columns, names=[REQUEST, END, BEGIN, LENGTH])
+
+
+def run_of(index: pa.Table, request: str, end: int) -> tuple[int, int]:
+    """Where the rows of a request's window begin, and how many there are."""
+    if not index.num_rows:
+        return 0, 0
+    requests, ends = index[REQUEST].chunk(0), index[END].chunk(0).to_numpy()
+    code = pc.index(requests.dictionary, request).as_py()
+    first, last = np.searchsorted(requests.indices.to_numpy(), [code, code + 1])
+    place = first + np.searchsorted(ends[first:last], end)
+    if code < 0 or place == last or ends[place] != end:
+        return 0, 0
+    return index[BEGIN][int(place)].as_py(), index[LENGTH][int(place)].as_py()
