@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import duckdb
 import pyarrow as pa
 
 from weft.aggregates.statistics import Statistic
@@ -20,6 +21,9 @@ from weft.sql.expressions import Call, Column, Expression, Literal
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, row_schema
 
 Row = dict[str, Any]
+
+# The greatest of values fails where this is one of them, as an expression may fail on a row.
+POISON = 1000
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le}
 MERGES: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "min": min, "max": max, "count": len}
@@ -103,6 +107,8 @@ def computed_from(expression: Expression, row: Row) -> Any:
 
 def computed(one: Statistic, rows: list[Row]) -> Any:
     assert one.where is None
+    if one.basic == "max" and any(row["v"] == POISON for row in rows):
+        raise duckdb.InvalidInputException(f"[POISONED] There is no greatest value beside {POISON}.")
     return MERGES[one.basic]([row[column_of(one.arguments[0])] for row in rows] if one.arguments else rows)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,9 +20,12 @@ import pyarrow as pa
 import pytest
 
 import weft
+from tests.simulation.level0 import POISON
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
 from weft import registered
+from weft.failpoint import POINTS
 from weft.plan.windows import micros
+from weft.registry import FAILED
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.sql.query import Query as CompiledQuery
@@ -36,6 +39,12 @@ FOUND = (4623, 14138, 500085)
 EARLY = 2
 # So many windows of a query are also read one by one.
 WINDOWS = 3
+# What a life without Spark passes; a catalog is migrated only where there is an old one.
+PASSED = tuple(
+    point
+    for point in POINTS
+    if point not in ("batch-begin", "batch-marked", "spark-running", "catalog-migrate")
+)
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -57,13 +66,24 @@ def as_answers(query: Query, table: pa.Table) -> Answers:
     return found
 
 
-def compare(world: World, queries: dict[str, Query], elsewhere: weft.Engine | None = None) -> None:
-    """Every registered query against the rule, here or in another process; and nothing is left that nobody registered."""
+def compare(
+    world: World,
+    queries: dict[str, Query],
+    elsewhere: weft.Engine | None = None,
+    failed: Collection[str] = (),
+) -> None:
+    """Every registered query against the rule, here or in another process; and nothing is left that nobody registered.
+
+    Those that `failed` on a row say so, and no other does.
+    """
     engine = elsewhere or world.engine
     state = engine.state_of("s")
     for name, query in queries.items():
         row = engine.registry.query(name).row
-        if row.from_batch is None:
+        assert (row.status == FAILED) == (name in failed), f"{name}: {row.status}, {row.status_detail}"
+        if row.status == FAILED:
+            assert f"v = {POISON}" in (row.status_detail or ""), row.status_detail
+        if row.from_batch is None or row.status == FAILED:
             continue
         since = -(2**62) if row.complete_from is None else row.complete_from
         want = expected(world, query, since, state.watermark if state.watermark is not None else -(2**62))
@@ -100,13 +120,26 @@ def is_eventful(seed: int) -> bool:
     return seed % 3 == 1
 
 
-def live(folder: Path, seed: int, crash_rate: float) -> World:
+def is_poisoned(seed: int) -> bool:
+    """Another life in three has rows that queries fail on."""
+    return seed % 3 == 2
+
+
+def doom_of(seed: int) -> frozenset[str]:
+    """A third of the points, at whose first passage the life of a seed ends too, whatever the chance."""
+    return frozenset(PASSED[seed % 3 :: 3])
+
+
+def live(
+    folder: Path, seed: int, crash_rate: float, doomed: frozenset[str] = frozenset(), *, poisoned: bool = False
+) -> World:
     """The whole life of a seed: steps with crashes, then peace, a last look, and the end of all queries."""
     random = Random(f"simulation {seed}")
     eventful = is_eventful(seed)
-    steps = random_steps(random, ticks=random.randint(4, 8), restless=eventful)
-    world = World(folder, random, delay=random.choice([0, 2, 5]), crash_rate=crash_rate, letters=eventful)
+    steps = random_steps(random, ticks=random.randint(4, 8), restless=eventful, poisoned=poisoned)
+    world = World(folder, random, random.choice([0, 2, 5]), crash_rate, letters=eventful, doomed=doomed)
     queries: dict[str, Query] = {}
+    failed: set[str] = set()
     # In every second life another process reads too, from the beginning to the end.
     reader = world.open_elsewhere() if seed % 2 else None
     for step in steps:
@@ -115,15 +148,15 @@ def live(folder: Path, seed: int, crash_rate: float) -> World:
             queries[step.name] = step
         elif isinstance(step, str):
             queries.pop(step)
+        elif isinstance(step, Tick) and step.poisoned:
+            failed |= {name for name, query in queries.items() if "most" in query.measures}
         if random.random() < 0.1:
-            compare(world, queries)
-            if reader is not None:
-                compare(world, queries, reader)
+            compare(world, queries, reader if random.random() < 0.5 else None, failed)
     world.forget()
-    compare(world, queries)
+    compare(world, queries, failed=failed)
     compare_letters(world, world.engine)
     if reader is not None:
-        compare(world, queries, reader)
+        compare(world, queries, reader, failed)
         compare_letters(world, reader)
         reader.close()
     end_of_all(world, queries)
@@ -187,23 +220,27 @@ def crash_rate_of(seed: int) -> float:
 def lives(folder: Path, seeds: range) -> None:
     """All these seeds; the first that fails says which it was."""
     crashes = operations = 0
+    died_at: set[str] = set()
     with quick_collection(), merging_early(), compiling_once():
         for seed in seeds:
             place = folder / str(seed)
             place.mkdir()
             try:
-                world = live(place, seed, crash_rate_of(seed))
+                world = live(place, seed, crash_rate_of(seed), doom_of(seed // 3), poisoned=is_poisoned(seed))
             except BaseException as error:
                 error.add_note(f"simulation seed {seed}")
                 raise
             crashes += world.crashes
             operations += world.operations
+            died_at |= world.died_at
             # A life is full of circles, and nobody else comes to collect them: half a megabyte a life.
             del world
             gc.collect()
             rmtree(place)
     print(f"seeds {seeds.start} to {seeds.stop - 1}: {crashes} crashes in {operations} operations")
     assert crashes > len(seeds) // 2
+    # The first part of every sentence of T21: there is no operation at which no process ever died.
+    assert set(PASSED) <= died_at, f"nobody died at {', '.join(set(PASSED) - died_at)}"
 
 
 def test_a_total_that_begins_anew_counts_nothing_of_before(place: Path) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy import URL, Engine, event
 
 import weft
 import weft.engine
-from tests.simulation.level0 import BatchWithLetter, PlainBatch, Row
+from tests.simulation.level0 import POISON, BatchWithLetter, PlainBatch, Row
 from weft import failpoint
 from weft.plan.placement import Placement
 from weft.read.duck import Duck
@@ -113,6 +113,11 @@ COMPUTE = {"total": sum, "least": min, "most": max, "n": len}
 class Tick:
     rows: tuple[tuple[tuple[str, Any], ...], ...]
 
+    @property
+    def poisoned(self) -> bool:
+        """Whether queries that ask for the greatest value fail on it."""
+        return any(row["v"] == POISON for row in self.dicts())
+
     def dicts(self) -> list[Row]:
         return [dict(row) for row in self.rows]
 
@@ -137,10 +142,11 @@ def random_query(random: Random, name: str) -> Query:
     )
 
 
-def random_steps(random: Random, ticks: int, *, restless: bool = False) -> list[Step]:
+def random_steps(random: Random, ticks: int, *, restless: bool = False, poisoned: bool = False) -> list[Step]:
     """Ticks whose times go on with some disorder, and queries that come and go between them.
 
-    In a restless life queries that moved may move on, or back, before any tick.
+    In a restless life queries that moved may move on, or back, before any tick; in a poisoned one some rows make
+    queries fail.
     """
     steps: list[Step] = []
     alive: list[str] = []
@@ -164,7 +170,7 @@ def random_steps(random: Random, ticks: int, *, restless: bool = False) -> list[
                 "ts": moment * SECOND + random.randrange(SECOND),
                 "k": random.choice("abc"),
                 "g": random.randint(1, 3),
-                "v": random.randint(-9, 9),
+                "v": POISON if poisoned and random.random() < 0.05 else random.randint(-9, 9),
             }
             rows.append(tuple(row.items()))
         steps.append(Tick(tuple(rows)))
@@ -185,6 +191,9 @@ class World:
     operations: int = 0
     # Whether every second batch brings a row without an event time.
     letters: bool = False
+    # Points at whose first passage it dies, and those at which it did.
+    doomed: frozenset[str] = frozenset()
+    died_at: set[str] = field(default_factory=set)
     _armed: bool = False
     _engine: weft.Engine | None = None
     _database: Engine | None = None
@@ -225,10 +234,12 @@ class World:
             event.listen(self._database, "checkout", lambda raw, *_: self._handles.append(raw))
         return self._database
 
-    def _operation(self, _name: str = "") -> None:
+    def _operation(self, point: str = "") -> None:
         self.operations += 1
-        if self._armed and self.random.random() < self.crash_rate:
+        doomed = point in self.doomed - self.died_at
+        if self._armed and (doomed or self.random.random() < self.crash_rate):
             self.crashes += 1
+            self.died_at.add(point)
             raise Crash
 
     def run(self, steps: list[Step]) -> None:
