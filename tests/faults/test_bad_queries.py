@@ -170,3 +170,22 @@ def test_the_guilty_row_is_told_and_no_other(tmp_path: Path, spark: SparkSession
         assert words in told and bool(words) == bool(told), (sql, told)
         assert len(told) <= 500 and told.isprintable(), told
         assert ("on a row" in told) == ("on a row" in words)
+
+
+def test_one_bad_row_that_fails_many_alerts_costs_few_trials(tmp_path: Path, spark: SparkSession) -> None:
+    """Three hundred limits for one expression: who fails is not tried one by one, while the good ones wait."""
+    plain = {"ts": EPOCH + timedelta(seconds=1), "g": 1, "v": 1, "d": 1, "w": "1"}
+    alerts = {f"alert_{limit}": f"SELECT g, count(*) AS n FROM s WHERE v / d > {limit} GROUP BY g" for limit in range(300)}
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+        engine.register_all({**alerts, "good": "SELECT count(*) AS n FROM s"})
+        context = spark.sparkContext
+        context.setJobGroup("bad row", "one bad row and many alerts")
+        feed(engine, ["s"], pa.Table.from_pylist([plain, {**plain, "d": 0}, plain], schema=SCHEMA))
+        jobs = context.statusTracker().getJobIdsForGroup("bad row")
+        context.setJobGroup("", "")
+        assert {engine.query(name).status for name in alerts} == {"failed"}
+        said = {engine.query(name).metrics()["error"].partition(": ")[2] for name in alerts}
+        assert said == {"[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = 1"}
+        assert engine.query("good").result().to_pylist() == [{"n": 3}]
+        assert 1 < len(jobs) < 40, jobs

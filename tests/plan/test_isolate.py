@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.plan.isolate import find_culprits, suspected_columns
+from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
@@ -31,6 +31,24 @@ def test_all_culprits_are_found_and_nobody_else(count: int, guilty: set[int]) ->
 
     assert find_culprits(names, trial) == bad
     assert trials <= 1 + 2 * len(bad) * (count.bit_length() + 1)
+
+
+def test_queries_that_compare_one_expression_with_many_limits_fail_alike() -> None:
+    catalog = AggregateCatalog()
+
+    def alike(*texts: str) -> list[set[int]]:
+        needs = {f"{place:04}": analyse(compile_query(sql, {"s": SCHEMA}, catalog), catalog)
+                 for place, sql in enumerate(texts)}
+        return [{int(name) for name in names} for names in failing_alike(needs).values()]
+
+    def count(where: str, window: str = "10 seconds") -> str:
+        return f"SELECT g, count(*) AS n FROM s WHERE {where} GROUP BY window(ts, '{window}'), g"
+
+    assert alike(*(count(f"v / d > {limit}") for limit in range(500))) == [set(range(500))]
+    apart = [count("v / d > 1"), count("v / d > 1", "20 seconds"), count("v / d < 1"), count("v / (d - 1) > 1"),
+             count("v / d > 1 AND g = 1"), count("v / d > 1 AND g = 2"), count("d <> 0 AND v / d > 1"),
+             "SELECT sum(v) AS n FROM s WHERE v / d > 1 GROUP BY window(ts, '10 seconds'), g"]
+    assert alike(*apart) == [{place} for place in range(len(apart))]
 
 
 @pytest.mark.parametrize(("sql", "columns"), [

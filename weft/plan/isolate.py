@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from weft.plan.needs import Needs
-from weft.sql.expressions import Column, walk
+from weft.plan.needs import Needs, Part
+from weft.sql.expressions import Call, Column, Expression, Literal, walk
 from weft.sql.safety import can_fail
 
 Trial = Callable[[Sequence[str]], str]
+
+COMPARISONS = frozenset({"=", "<", "<=", "<=>"})
 
 
 def find_culprits(names: Sequence[str], trial: Trial, *, known_to_fail: bool = False) -> dict[str, str]:
@@ -33,6 +35,32 @@ def find_culprits(names: Sequence[str], trial: Trial, *, known_to_fail: bool = F
     first = find_culprits(names[:half], trial)
     # What fails as a whole and not in its first half fails in its second: no need to try that as a whole.
     return {**first, **find_culprits(names[half:], trial, known_to_fail=not first)}
+
+
+def failing_alike(queries: Mapping[str, Needs]) -> dict[str, tuple[str, ...]]:
+    """Queries that fail on the same rows for the same reason, if they fail: all of them by the first one's name.
+
+    One bad row may fail a thousand alerts that compare one expression with a thousand limits: one trial tells of all.
+    """
+    alike: dict[Hashable, list[str]] = {}
+    for name in sorted(queries):
+        needs = queries[name]
+        alike.setdefault((needs.window, needs.tree, *map(_what_can_fail, needs.parts)), []).append(name)
+    return {names[0]: tuple(names) for names in alike.values()}
+
+
+def _what_can_fail(part: Part) -> Hashable:
+    """What of a part decides on which rows it fails."""
+    value = None if part.value is None else part.value.expression
+    return frozenset(_compared(one.expression) for one in part.dimensions), part.statistics, value
+
+
+def _compared(expression: Expression) -> Hashable:
+    """The expression, less a constant that it is compared with at last: whatever that is, the rest is computed."""
+    if isinstance(expression, Call) and expression.function in COMPARISONS:
+        left, right = (None if isinstance(one, Literal) else one for one in expression.arguments)
+        return expression.function, left, right
+    return expression
 
 
 def suspected_columns(needs: Needs) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from weft.plan.isolate import find_culprits, suspected_columns
+from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
 from weft.read.duck import Duck
@@ -90,11 +90,12 @@ def blame(
 
     if trial(()):
         return {}
-    culprits = find_culprits(sorted(queries), trial)
+    alike = failing_alike(queries)
+    culprits = find_culprits(list(alike), trial)
     columns = {name: suspected_columns(queries[name]) for name in culprits}
     culprits = _told_on_rows(batch, culprits, columns, lambda name, some: trial([name], some))
     # Spark may have died or been stopped in between: then everything fails, and nobody is to blame.
-    return {} if trial(()) else culprits
+    return {} if trial(()) else {name: reason for first, reason in culprits.items() for name in alike[first]}
 
 
 def _told_on_rows(
