@@ -49,6 +49,7 @@ EXPENSIVE = {
     "slow regexp": where("saddr REGEXP '(.*)(.*)(.*)(.*)x'"),
     "slow regexp_extract": where("regexp_extract(saddr, '((a+)+)$', 1) = 'x'"),
     "slow regexp_replace": where("regexp_replace(saddr, '(a*)*$', '') = 'x'"),
+    "slow regex that stays in place": where("saddr RLIKE '(?=(?=(?=a){9999}){9999}){9999}'"),
     "regex from a row": where("saddr RLIKE daddr"),
     "LIKE of 1,000 wildcards": where("saddr LIKE '" + "%a" * 1_000 + "'"),
     "LIKE from a row": where("saddr LIKE daddr"),
