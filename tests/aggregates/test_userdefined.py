@@ -60,3 +60,13 @@ def test_no_name_is_taken_that_means_something_in_sql(name: str) -> None:
     with pytest.raises(SqlError) as refused:
         define_aggregate(name, INVERSE, AggregateCatalog())
     assert refused.value.code == "bad-name" and refused.value.hint
+
+
+def test_a_string_does_not_grow_through_an_aggregate_either() -> None:
+    grown = AggregateCatalog().plus(define_aggregate("longest", {
+        "parameters": "x string", "statistics": {"s": "max(repeat(x, 100))"}, "merge": {"s": "max"}, "result": "s",
+    }, AggregateCatalog()))
+    compile_query("SELECT longest(repeat(saddr, 100)) FROM packets", STREAMS, grown)
+    with pytest.raises(SqlError) as refused:
+        compile_query("SELECT longest(repeat(saddr, 101)) FROM packets", STREAMS, grown)
+    assert refused.value.code == "too-large"

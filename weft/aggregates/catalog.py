@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -30,6 +30,7 @@ from weft.sql.expressions import (
     transform,
     walk,
 )
+from weft.sql.growth import check_growth_within
 from weft.sql.literals import TRUE
 from weft.sql.size import check_written, size
 from weft.sql.types import (
@@ -61,17 +62,22 @@ class UserRule:
         nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
         return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
-    def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
-        given = {name: value for (name, _), value in zip(self.parameters, call.arguments, strict=True)}
+    def filled(self, arguments: tuple[Expression, ...]) -> Iterator[tuple[str, Aggregate]]:
+        """Its statistics with these arguments in the places of the parameters."""
+        given = {name: value for (name, _), value in zip(self.parameters, arguments, strict=True)}
 
         def fill(node: Expression) -> Expression | None:
             return given.get(node.name) if isinstance(node, Column) else None
 
+        for name, aggregate in self.statistics:
+            found = transform(aggregate, fill)
+            assert isinstance(found, Aggregate)
+            yield name, found
+
+    def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
         kept: list[Statistic] = []
         results: dict[str, Expression] = {}
-        for name, aggregate in self.statistics:
-            filled = transform(aggregate, fill)
-            assert isinstance(filled, Aggregate)
+        for name, filled in self.filled(call.arguments):
             part = catalog.decompose(replace(filled, where=_both(call.where, filled.where)), guard)
             assert isinstance(part, Plain)
             kept += part.statistics
@@ -184,6 +190,8 @@ class AggregateCatalog:
                 )
             cast.append(argument if argument.type == kind else Cast(argument, kind))
         check_written(rule.written(tuple(cast)))
+        for _, filled in rule.filled(tuple(cast)):
+            check_growth_within(filled)
         return Aggregate(rule.name, tuple(cast), rule.result.type)
 
     @staticmethod
