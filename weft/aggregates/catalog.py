@@ -57,10 +57,10 @@ class UserRule:
     result: Expression
 
     def written(self, arguments: tuple[Expression, ...]) -> int:
-        """How many parts its statistics have over these arguments, each of which stands wherever its parameter does."""
+        """How many parts it has over these arguments, each of which stands wherever its parameter does."""
         given = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
         nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
-        return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+        return size(self.result) + sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
     def filled(self, arguments: tuple[Expression, ...]) -> Iterator[tuple[str, Aggregate]]:
         """Its statistics with these arguments in the places of the parameters."""
@@ -163,6 +163,11 @@ class AggregateCatalog:
         arguments = tuple(self._untyped_null(rule, argument) for argument in arguments)
         kinds = tuple(argument.type for argument in arguments)
         return Aggregate(name, arguments, rule.result(kinds), distinct)
+
+    def written(self, aggregate: Aggregate) -> int:
+        """How many parts a user's own aggregate has where it is called; the others are no longer than they look."""
+        rule = self._user.get(aggregate.function)
+        return 0 if rule is None else rule.written(aggregate.arguments)
 
     def decompose(self, aggregate: Aggregate, guard: Guard = _as_it_is) -> Decomposition:
         """What an aggregate is made of; the guard comes last, when a user's own is written out."""

@@ -20,6 +20,9 @@ from weft.sql.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS
 # How the values of each statistic come together again; the user says it too, so that a wrong idea is caught at once.
 MERGES = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "bool_and": "bool_and", "bool_or": "bool_or"}
 
+# Every statistic is a column of a node, which Spark computes for every row.
+MAX_STATISTICS = 32
+
 # Words that SQL writes before a parenthesis and that mean something there, besides functions and aggregates.
 FORMS = frozenset("""
     window session_window cube rollup count_if percentile_cont percentile_disc cast try_cast extract position case when
@@ -34,6 +37,12 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
     _check_name(name, catalog)
     parameters = parse_schema(definition["parameters"])
+    if len(definition["statistics"]) > MAX_STATISTICS:
+        raise SqlError(
+            "too-large",
+            f"{name} has {len(definition['statistics'])} statistics, more than {MAX_STATISTICS}",
+            hint="Make several aggregates of it.",
+        )
     statistics: list[tuple[str, Aggregate]] = []
     for column, sql in definition["statistics"].items():
         compiled = compile_expression(sql, dict(parameters), catalog)
