@@ -5,11 +5,12 @@ from __future__ import annotations
 from weft.aggregates.catalog import AggregateCatalog
 from weft.plan.finish import MIN_FAMILY, lift, plan_finishing
 from weft.plan.needs import Needs, analyse
+from weft.read.render import duck_sql
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.sql.query import StreamSchema
 
-STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int")), "ts")
+STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int, d double")), "ts")
 
 
 def needs(where: str = "", window: str = "'10 seconds'", select: str = "count(*) AS n", group: str = "") -> Needs:
@@ -23,6 +24,13 @@ def test_constants_are_lifted_out_of_a_predicate() -> None:
     (shape, constants), (same, others) = lift(one.residue), lift(other.residue)
     assert shape == same and constants != others
     assert [literal.value for literal in constants] == [6, "a"] or [literal.value for literal in constants] == ["a", 6]
+
+
+def test_the_digits_of_round_stay_in_a_predicate() -> None:
+    one = needs("round(d, 2) <> d AND saddr = 'a'", group="saddr, d")
+    shape, constants = lift(one.residue)
+    assert shape is not None and [literal.value for literal in constants] == ["a"]
+    assert duck_sql(shape, {})
 
 
 def test_many_entities_are_one_family() -> None:

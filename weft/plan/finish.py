@@ -9,11 +9,11 @@ that somebody reads, and its readers are views on that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.plan.needs import Needs, Part
 from weft.plan.windows import Window
-from weft.sql.expressions import Expression, Literal, Slot, identity, text, transform
+from weft.sql.expressions import Call, Expression, Literal, Slot, identity, text, transform
 
 # From this many queries of one shape on, joining with their constants is less work than finishing whole nodes.
 MIN_FAMILY = 16
@@ -62,6 +62,9 @@ def lift(residue: Expression | None) -> tuple[Expression | None, tuple[Literal, 
     constants: list[Literal] = []
 
     def take(node: Expression) -> Expression | None:
+        if isinstance(node, Call) and node.function == "round":
+            # To how many digits must be known when the condition is written.
+            return replace(node, arguments=(transform(node.arguments[0], take), *node.arguments[1:]))
         if not isinstance(node, Literal):
             return None
         constants.append(node)
