@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError, StreamError
+from weft.errors import EngineError, StateError, StreamError, WeftError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
 from weft.metrics import stream_metrics
@@ -309,7 +309,7 @@ class Engine:
             for name in sorted(self.registry.streams())
         }
         found: dict[str, Any] = {"queries": len(self.registry.queries()), "streams": streams}
-        return {**found, "by_query": {one.name: one.metrics() for one in self.queries()}} if queries else found
+        return {**found, "by_query": {one.name: _told(one) for one in self.queries()}} if queries else found
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -357,6 +357,14 @@ class Engine:
                     self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )
             return self._runners[name]
+
+
+def _told(query: ContinuousQuery) -> dict[str, Any]:
+    """The metrics of a query; of one that cannot tell them, why, and the others are told all the same."""
+    try:
+        return query.metrics()
+    except WeftError as error:
+        return {"error": str(error)}
 
 
 def _check_not_lost(root: Path) -> None:

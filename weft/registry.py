@@ -20,7 +20,7 @@ from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
 from weft.plan.placement import Placement
-from weft.registered import Registered, compiled, keep_of, keep_text, moved, placed
+from weft.registered import Registered, check_readable, compiled, keep_of, keep_text, moved, placed
 from weft.store.catalog import Catalog, Reader
 from weft.store.tables import EARLIEST, AggregateRow, QueryChange, QueryRow, StreamRow
 from weft.streams import Stream
@@ -184,7 +184,10 @@ class Registry:
         with self._lock:
             self.refresh()
             kept = keep_text(keep_of(keep))
-            return self._compile(QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False}))
+            row = QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False})
+            found = self._compile(row)
+            check_readable(found)
+            return found
 
     def drop(self, name: str) -> None:
         """Forget a query; what only it needed goes at the next tick."""
@@ -341,6 +344,7 @@ class Registry:
             definition = {"keep": keep_text(keep), "eager": eager, "mark": uuid4().hex}
             row = QueryRow(name=name, stream="", sql=sql, definition=definition)
             compiled = self._compile(row)
+            check_readable(compiled)
         except WeftError as error:
             error.add_note(f"in query {name!r}")
             raise
