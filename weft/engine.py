@@ -166,9 +166,8 @@ class Engine:
         result: str,
     ) -> None:
         """Define an aggregate in SQL: statistics over its parameters, how each merges, and the result over them."""
-        self.registry.create_aggregate(
-            name, {"parameters": parameters, "statistics": dict(statistics), "merge": dict(merge), "result": result}
-        )
+        parts = {"statistics": _copied(statistics), "merge": _copied(merge)}
+        self.registry.create_aggregate(name, {"parameters": parameters, **parts, "result": result})
 
     def register(self, sql: str, *, name: str, keep: str = DEFAULT_KEEP, eager: bool = False) -> ContinuousQuery:
         """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
@@ -221,6 +220,7 @@ class Engine:
         before: take away what was, such as files that were read, before the stream starts again.
         """
         self.registry.refresh()
+        stream = self.registry.stream(stream).name
         if stream in self._runners and self._runners[stream].active:
             raise EngineError("already-running", f"stream {stream!r} is running", hint="Call engine.stop() first.")
         self._ticker(stream).adopt()
@@ -357,6 +357,11 @@ class Engine:
                     self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )
             return self._runners[name]
+
+
+def _copied(given: Mapping[str, str]) -> Any:
+    """A mapping as it is now and is kept; what is none is refused where the whole is looked at."""
+    return dict(given) if isinstance(given, Mapping) else given
 
 
 def _told(query: ContinuousQuery) -> dict[str, Any]:

@@ -88,6 +88,8 @@ class Registry:
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
         with self._lock:
+            if not isinstance(name, str):
+                raise _unknown_stream(str(name), self._streams)
             if name in self._refused_streams:
                 raise StreamError(
                     "stream-not-accepted",
@@ -95,11 +97,7 @@ class Registry:
                     hint="Add it in another form, under another name.",
                 )
             if name not in self._streams:
-                raise StreamError(
-                    "unknown-stream",
-                    f"there is no stream {name[:200]!r}",
-                    hint=f"Streams are: {', '.join(sorted(self._streams)) or 'none yet'}.",
-                )
+                raise _unknown_stream(name, self._streams)
             return self._streams[name]
 
     def streams(self) -> dict[str, Stream]:
@@ -138,7 +136,7 @@ class Registry:
         """Keep a user-defined aggregate; False when the very same one is there already."""
         with self._lock:
             self.refresh()
-            if name in self._definitions:
+            if isinstance(name, str) and name in self._definitions:
                 if self._definitions[name] != dict(definition):
                     raise SqlError(
                         "aggregate-differs",
@@ -159,6 +157,7 @@ class Registry:
     def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
         """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
         with self._lock:
+            _check_given(texts, eager)
             self.refresh()
             kept = keep_of(keep)
             fresh: list[Registered] = []
@@ -206,6 +205,8 @@ class Registry:
     def query(self, name: str) -> Registered:
         """The query of this name."""
         with self._lock:
+            if not isinstance(name, str):
+                raise _unknown_query(str(name))
             if name not in self._queries:
                 self.refresh()
             if name in self._refused:
@@ -215,15 +216,13 @@ class Registry:
                     hint="Drop it, and register it in another form.",
                 )
             if name not in self._queries:
-                raise EngineError(
-                    "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
-                )
+                raise _unknown_query(name)
             return self._queries[name]
 
     def is_refused(self, name: str) -> bool:
         """Whether a query of this name is registered that this Weft does not accept."""
         with self._lock:
-            return name in self._refused
+            return isinstance(name, str) and name in self._refused
 
     def refused(self, stream: str) -> list[str]:
         """The queries of a stream that ticks computed before this Weft, which does not accept them, ran it."""
@@ -335,9 +334,9 @@ class Registry:
 
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered | None:
         """The compiled query, or None when the same is registered already."""
-        if not name or len(name) > 200 or not name.isprintable():
+        if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
             raise EngineError(
-                "bad-name", f"{name[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
+                "bad-name", f"{str(name)[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
             )
         try:
             # By its mark a query is told from one that is registered under its name after it was dropped.
@@ -387,3 +386,26 @@ class Registry:
     def _forget(self, name: str) -> None:
         stream = self._queries.pop(name).row.stream
         self._versions[stream] = self._versions.get(stream, 0) + 1
+
+
+def _check_given(texts: Mapping[str, str], eager: bool) -> None:
+    """Refuse what no query can be registered with; a text for `eager` would be true whatever it says."""
+    if not isinstance(texts, Mapping):
+        hint = 'Write for example {"packets": "SELECT count(*) FROM packets"}.'
+        raise EngineError("bad-type", "queries are given by name", hint=hint)
+    if not isinstance(eager, bool):
+        raise EngineError("bad-type", f"eager={str(eager)[:40]!r} is no truth", hint="Say True or False.")
+
+
+def _unknown_query(name: str) -> EngineError:
+    return EngineError(
+        "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
+    )
+
+
+def _unknown_stream(name: str, known: Mapping[str, Stream]) -> StreamError:
+    return StreamError(
+        "unknown-stream",
+        f"there is no stream {name[:200]!r}",
+        hint=f"Streams are: {', '.join(sorted(known)) or 'none yet'}.",
+    )

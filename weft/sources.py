@@ -93,7 +93,10 @@ class Roots:
         if isinstance(given, str | os.PathLike):
             # A text is a list of its letters, "/" among them, which would allow the whole disk.
             given = [given]
-        texts = tuple(os.fspath(root) for root in given)
+        roots = list(given) if isinstance(given, Iterable) else [given]
+        if not all(isinstance(root, str | os.PathLike) for root in roots):
+            raise StreamError("bad-source", "roots are no list of paths", hint='Write for example ["/data/in"].')
+        texts = tuple(os.fspath(root) for root in roots)
         if not all(texts):
             # It would be the current folder, which nobody means who leaves it out.
             hint = "Write '.' for the current folder, or leave it out."

@@ -36,6 +36,7 @@ TAKEN = frozenset({*FUNCTIONS, *OPERATORS, *NONDETERMINISTIC, *FORBIDDEN, *FORMS
 def define_aggregate(name: str, definition: Mapping[str, Any], catalog: AggregateCatalog) -> UserRule:
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
     _check_name(name, catalog)
+    _check_shape(name, definition)
     parameters = parse_schema(definition["parameters"])
     if len(definition["statistics"]) > MAX_STATISTICS:
         raise SqlError(
@@ -71,6 +72,25 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
     rule = UserRule(name, parameters, tuple(statistics), result)
     assert all(isinstance(catalog.decompose(aggregate), Plain) for _, aggregate in statistics)
     return rule
+
+
+def _check_shape(name: str, definition: Mapping[str, Any]) -> None:
+    """Refuse a definition that is not made of texts, or whose statistics and merges are not the same ones."""
+    for key in ("statistics", "merge"):
+        given = definition[key]
+        if not isinstance(given, Mapping) or not all(isinstance(one, str) for pair in given.items() for one in pair):
+            hint = f'Write for example {key}={{"s": "{"sum(x)" if key == "statistics" else "sum(s)"}"}}.'
+            raise SqlError("bad-type", f"{name}: {key} is no mapping from names to texts", hint=hint)
+    if not isinstance(definition["result"], str):
+        raise SqlError("bad-type", f"{name}: the result is no text", hint='Write for example result="s / n".')
+    once = {column.lower(): column for column in definition["statistics"]}
+    twice = next((column for column in definition["statistics"] if once[column.lower()] != column), None)
+    if twice is not None:
+        message = f"{name}: the statistics {twice[:60]!r} and {once[twice.lower()][:60]!r} are one name to SQL"
+        raise SqlError("duplicate-name", message, hint="Use names that differ in more than capitals.")
+    more = next((column for column in definition["merge"] if column not in definition["statistics"]), None)
+    if more is not None:
+        raise SqlError("wrong-merge", f"{name}: there is no statistic {more[:60]!r} to merge", hint="Leave it out.")
 
 
 def _check_name(name: str, catalog: AggregateCatalog) -> None:
