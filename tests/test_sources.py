@@ -27,6 +27,8 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "in" / "link").symlink_to(tmp_path / "secret")
     (tmp_path / "in" / "root").symlink_to("/")
     (tmp_path / "in" / "round").symlink_to(tmp_path / "in" / "packets")
+    (tmp_path / "in" / "deep" / "below").mkdir(parents=True)
+    (tmp_path / "in" / "short").symlink_to(tmp_path / "in" / "deep" / "below")
     (tmp_path / "in" / "loop").symlink_to(tmp_path / "in" / "loop")
     return tmp_path
 
@@ -90,6 +92,10 @@ file:////{place}/in
 file://localhost{place}/in
 file://evil{place}/in
 FILE://{place}/secret
+file:{place}/in/short/../../secret
+file://{place}/in/short/../../secret
+file:{place}/in/./short/.././../secret/canary.txt
+{place}/in/short/../../secret
 file:{place}/in/%2e%2e/secret
 file:in
 file:
@@ -209,6 +215,13 @@ def test_a_path_that_hadoop_reads_as_a_host_is_refused(place: Path, extra: str) 
 
 def test_one_root_on_its_own_is_no_list_of_letters(place: Path) -> None:
     assert refusal(str(place / "in"), "parquet", str(place / "secret")).code == "source-outside-roots"
+
+
+@pytest.mark.parametrize("roots", ["", [""], ["/in", ""]])
+def test_an_empty_root_is_not_the_current_folder(roots: Any) -> None:
+    with pytest.raises(StreamError) as refused:
+        Roots.of(roots)
+    assert refused.value.code == "bad-source" and refused.value.hint
 
 
 def test_a_relative_path_is_relative_to_the_current_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,73 @@ def test_a_trigger_that_nobody_can_wait_for_is_refused_before_spark_starts(trigg
             engine.start(trigger=trigger)
         assert refused.value.code == "bad-duration" and refused.value.hint
         assert engine._session is None
+
+
+SQL = "SELECT count(*) AS n FROM packets"
+AGGREGATE: dict[str, Any] = {"parameters": "x double", "statistics": {"s": "sum(x)"}, "merge": {"s": "sum"}, "result": "s"}
+WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
+    "no SQL": (lambda engine: engine.register(None, name="a"), "syntax-error"),
+    "SQL of a number": (lambda engine: engine.register(3, name="a"), "syntax-error"),
+    "SQL of bytes": (lambda engine: engine.register(SQL.encode(), name="a"), "syntax-error"),
+    "a name of a number": (lambda engine: engine.register(SQL, name=3), "bad-name"),
+    "no name": (lambda engine: engine.register(SQL, name=None), "bad-name"),
+    "a list of queries": (lambda engine: engine.register_all([SQL]), "bad-type"),
+    "queries of numbers": (lambda engine: engine.register_all({"a": 4}), "syntax-error"),
+    "eager in words": (lambda engine: engine.register(SQL, name="a", eager="no"), "bad-type"),
+    "eager of anything": (lambda engine: engine.register(SQL, name="a", eager=object()), "bad-type"),
+    "explain a number": (lambda engine: engine.explain(5), "syntax-error"),
+    "the query None": (lambda engine: engine.query(None), "unknown-query"),
+    "the query of a list": (lambda engine: engine.query([1]), "unknown-query"),
+    "letters of None": (lambda engine: engine.dead_letters(None), "unknown-stream"),
+    "letters of a list": (lambda engine: engine.dead_letters(["packets"]), "unknown-stream"),
+    "adopt None": (lambda engine: engine.adopt(None), "unknown-stream"),
+    "adopt a list": (lambda engine: engine.adopt([]), "unknown-stream"),
+    "an aggregate of a list": (lambda engine: engine.create_aggregate([], **AGGREGATE), "bad-name"),
+}
+CHANGES: list[tuple[dict[str, Any], str]] = [
+    ({"merge": {"s": None}}, "bad-type"),
+    ({"merge": []}, "bad-type"),
+    ({"merge": None}, "bad-type"),
+    ({"result": None}, "bad-type"),
+    ({"statistics": None}, "bad-type"),
+    ({"statistics": ["sum(x)"]}, "bad-type"),
+    ({"statistics": {"s": 3}}, "bad-type"),
+    ({"statistics": {3: "sum(x)"}, "merge": {3: "sum"}}, "bad-type"),
+    ({"parameters": None}, "bad-schema"),
+    ({"statistics": {"s": "sum(x)", "S": "count(x)"}, "merge": {"s": "sum", "S": "sum"}}, "duplicate-name"),
+    ({"merge": {"s": "sum", "other": "sum"}}, "wrong-merge"),
+]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[weft.Engine]:
+    with weft.Engine(tmp_path / "state") as engine:
+        engine.add_stream("packets", source="csv", path=tmp_path, schema="ts timestamp", event_time="ts")
+        yield engine
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_call_with_what_it_cannot_use_is_refused_by_a_code(engine: weft.Engine, name: str) -> None:
+    call, code = WRONG[name]
+    with pytest.raises(WeftError) as refused:
+        call(engine)
+    assert refused.value.code == code and refused.value.hint
+    assert engine.queries() == []
+
+
+@pytest.mark.parametrize("change, code", CHANGES)
+def test_an_aggregate_of_anything_else_is_refused_by_a_code(
+    engine: weft.Engine, change: dict[str, Any], code: str
+) -> None:
+    given: dict[str, Any] = {**AGGREGATE, **change}
+    with pytest.raises(WeftError) as refused:
+        engine.create_aggregate("own", **given)
+    assert refused.value.code == code and refused.value.hint
+    engine.create_aggregate("own", **AGGREGATE)
+
+
+@pytest.mark.parametrize("roots", [3, [3], [None], [b"/in"], ["/in", object()]])
+def test_roots_that_are_no_paths_are_refused_by_a_code(roots: Any, tmp_path: Path) -> None:
+    with pytest.raises(WeftError) as refused:
+        weft.Engine(tmp_path / "state", roots=roots)
+    assert refused.value.code == "bad-source" and refused.value.hint

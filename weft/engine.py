@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError, StreamError
+from weft.errors import EngineError, StateError, StreamError, WeftError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
 from weft.metrics import stream_metrics
@@ -167,9 +167,8 @@ class Engine:
         result: str,
     ) -> None:
         """Define an aggregate in SQL: statistics over its parameters, how each merges, and the result over them."""
-        self.registry.create_aggregate(
-            name, {"parameters": parameters, "statistics": dict(statistics), "merge": dict(merge), "result": result}
-        )
+        parts = {"statistics": _copied(statistics), "merge": _copied(merge)}
+        self.registry.create_aggregate(name, {"parameters": parameters, **parts, "result": result})
 
     def register(self, sql: str, *, name: str, keep: str = DEFAULT_KEEP, eager: bool = False) -> ContinuousQuery:
         """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
@@ -220,6 +219,7 @@ class Engine:
         before: take away what was, such as files that were read, before the stream starts again.
         """
         self.registry.refresh()
+        stream = self.registry.stream(stream).name
         if stream in self._runners and self._runners[stream].active:
             raise EngineError("already-running", f"stream {stream!r} is running", hint="Call engine.stop() first.")
         self._ticker(stream).adopt()
@@ -309,7 +309,7 @@ class Engine:
             for name in sorted(self.registry.streams())
         }
         found: dict[str, Any] = {"queries": len(self.registry.queries()), "streams": streams}
-        return {**found, "by_query": {one.name: one.metrics() for one in self.queries()}} if queries else found
+        return {**found, "by_query": {one.name: _told(one) for one in self.queries()}} if queries else found
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -349,11 +349,14 @@ class Engine:
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:
+        before = self._runners.get(name)
+        if before is not None and before.active:
+            return before
+        # Again, because the definition comes from the catalog, which others may write.
+        self._roots.check(self.registry.stream(name))
         session = self.spark
         with self._lock:
-            if name not in self._runners or not self._runners[name].active:
-                # Again, because the definition comes from the catalog, which others may write.
-                self._roots.check(self.registry.stream(name))
+            if self._runners.get(name) is before:
                 self._runners[name] = Runner(
                     session, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
                 )

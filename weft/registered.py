@@ -13,13 +13,15 @@ from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.errors import EngineError
+from weft.plan.finish import lift
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Past
 from weft.plan.placement import AT_HOME, Moved, Placement
 from weft.plan.search import Choice
 from weft.plan.windows import duration_text, micros
 from weft.read.reader import Step
-from weft.read.view import View, build_view
+from weft.read.render import duck_sql
+from weft.read.view import View, build_view, check_view
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.sql.query import Query, StreamSchema
@@ -82,7 +84,7 @@ class Registered:
         needs = [*(past.needs for past in self.pasts), self.needs]
         moves = [0, *(past.until for past in self.pasts), None]
         return tuple(
-            Step(one, build_view(one), since or 0, until)
+            Step(one, since or 0, until)
             for one, since, until in zip(needs, moves[:-1], moves[1:], strict=True)
         )
 
@@ -100,6 +102,14 @@ def compiled(row: QueryRow, streams: Mapping[str, StreamSchema], aggregates: Agg
     row = replace(row, stream=query.stream)
     keep = keep_of(row.definition["keep"])
     return placed(Registered(row, query, analyse(query, aggregates), keep, row.definition["eager"], aggregates))
+
+
+def check_readable(one: Registered) -> None:
+    """Refuse a query that could be registered and never be read: what reads it is written down for a try."""
+    check_view(one.needs)
+    condition, _ = lift(one.needs.residue) if one.eager else (None, ())
+    if condition is not None:
+        duck_sql(condition, {})  # as it is joined with those of its family: constants are columns there
 
 
 def placed(one: Registered) -> Registered:

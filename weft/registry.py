@@ -20,7 +20,7 @@ from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
 from weft.plan.placement import Placement
-from weft.registered import Registered, compiled, keep_of, keep_text, moved, placed
+from weft.registered import Registered, check_readable, compiled, keep_of, keep_text, moved, placed
 from weft.store.catalog import Catalog, Reader
 from weft.store.tables import EARLIEST, AggregateRow, QueryChange, QueryRow, StreamRow
 from weft.streams import Stream
@@ -88,6 +88,8 @@ class Registry:
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
         with self._lock:
+            if not isinstance(name, str):
+                raise _unknown_stream(str(name), self._streams)
             if name in self._refused_streams:
                 raise StreamError(
                     "stream-not-accepted",
@@ -95,11 +97,7 @@ class Registry:
                     hint="Add it in another form, under another name.",
                 )
             if name not in self._streams:
-                raise StreamError(
-                    "unknown-stream",
-                    f"there is no stream {name[:200]!r}",
-                    hint=f"Streams are: {', '.join(sorted(self._streams)) or 'none yet'}.",
-                )
+                raise _unknown_stream(name, self._streams)
             return self._streams[name]
 
     def streams(self) -> dict[str, Stream]:
@@ -164,7 +162,7 @@ class Registry:
 
     def _has_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
         """Whether the very same aggregate is there; refuses another one of its name."""
-        if name not in self._definitions:
+        if not isinstance(name, str) or name not in self._definitions:
             return False
         if self._definitions[name] != dict(definition):
             raise SqlError(
@@ -179,6 +177,7 @@ class Registry:
     def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
         """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
         with self._lock:
+            _check_given(texts, eager)
             self.refresh()
             kept = keep_of(keep)
             admitted = [self._admit(name, sql, kept, eager) for name, sql in texts.items()]
@@ -204,7 +203,10 @@ class Registry:
         with self._lock:
             self.refresh()
             kept = keep_text(keep_of(keep))
-            return self._compile(QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False}))
+            row = QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False})
+            found = self._compile(row)
+            check_readable(found)
+            return found
 
     def drop(self, name: str) -> None:
         """Forget a query; what only it needed goes at the next tick."""
@@ -223,6 +225,8 @@ class Registry:
     def query(self, name: str) -> Registered:
         """The query of this name."""
         with self._lock:
+            if not isinstance(name, str):
+                raise _unknown_query(str(name))
             if name not in self._queries:
                 self.refresh()
             if name in self._refused:
@@ -232,15 +236,13 @@ class Registry:
                     hint="Drop it, and register it in another form.",
                 )
             if name not in self._queries:
-                raise EngineError(
-                    "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
-                )
+                raise _unknown_query(name)
             return self._queries[name]
 
     def is_refused(self, name: str) -> bool:
         """Whether a query of this name is registered that this Weft does not accept."""
         with self._lock:
-            return name in self._refused
+            return isinstance(name, str) and name in self._refused
 
     def refused(self, stream: str) -> list[str]:
         """The queries of a stream that ticks computed before this Weft, which does not accept them, ran it."""
@@ -352,15 +354,17 @@ class Registry:
 
     def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered:
         """The compiled query, under a name that it may have."""
-        if not name or len(name) > 200 or not name.isprintable():
+        if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
             raise EngineError(
-                "bad-name", f"{name[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
+                "bad-name", f"{str(name)[:200]!r} cannot name a query", hint="Use 1 to 200 printable characters."
             )
         try:
             # By its mark a query is told from one that is registered under its name after it was dropped.
             definition = {"keep": keep_text(keep), "eager": eager, "mark": uuid4().hex}
             row = QueryRow(name=name, stream="", sql=sql, definition=definition)
-            return self._compile(row)
+            compiled = self._compile(row)
+            check_readable(compiled)
+            return compiled
         except WeftError as error:
             error.add_note(f"in query {name!r}")
             raise
@@ -406,3 +410,26 @@ class Registry:
     def _forget(self, name: str) -> None:
         stream = self._queries.pop(name).row.stream
         self._versions[stream] = self._versions.get(stream, 0) + 1
+
+
+def _check_given(texts: Mapping[str, str], eager: bool) -> None:
+    """Refuse what no query can be registered with; a text for `eager` would be true whatever it says."""
+    if not isinstance(texts, Mapping):
+        hint = 'Write for example {"packets": "SELECT count(*) FROM packets"}.'
+        raise EngineError("bad-type", "queries are given by name", hint=hint)
+    if not isinstance(eager, bool):
+        raise EngineError("bad-type", f"eager={str(eager)[:40]!r} is no truth", hint="Say True or False.")
+
+
+def _unknown_query(name: str) -> EngineError:
+    return EngineError(
+        "unknown-query", f"there is no query {name[:200]!r}", hint="engine.queries() lists those there are."
+    )
+
+
+def _unknown_stream(name: str, known: Mapping[str, Stream]) -> StreamError:
+    return StreamError(
+        "unknown-stream",
+        f"there is no stream {name[:200]!r}",
+        hint=f"Streams are: {', '.join(sorted(known)) or 'none yet'}.",
+    )

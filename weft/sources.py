@@ -2,8 +2,8 @@
 
 Keeps: a source is a format that only reads files below its path, or one that makes its rows up. Options are those of
 an allow-list: Spark hands every other one to Hadoop, where it may name a file system, a class or another place.
-A local path is judged by where it really leads (links and `..` followed), an address by scheme, host and whole
-segments. What cannot be judged here (patterns, which Spark expands, and encoded characters) is refused.
+A local path is judged by where it really leads (links and `..` followed, in either order), an address by scheme, host
+and whole segments. What cannot be judged here (patterns, which Spark expands, and encoded characters) is refused.
 Not kept: what somebody who may write into a source's folder links there, after this has looked.
 """
 
@@ -93,7 +93,14 @@ class Roots:
         if isinstance(given, str | os.PathLike):
             # A text is a list of its letters, "/" among them, which would allow the whole disk.
             given = [given]
-        texts = tuple(os.fspath(root) for root in given)
+        roots = list(given) if isinstance(given, Iterable) else [given]
+        if not all(isinstance(root, str | os.PathLike) for root in roots):
+            raise StreamError("bad-source", "roots are no list of paths", hint='Write for example ["/data/in"].')
+        texts = tuple(os.fspath(root) for root in roots)
+        if not all(texts):
+            # It would be the current folder, which nobody means who leaves it out.
+            hint = "Write '.' for the current folder, or leave it out."
+            raise StreamError("bad-source", "a root is empty", hint=hint)
         return cls(tuple(address(text) for text in texts), texts)
 
     def check(self, stream: Stream) -> None:
@@ -147,19 +154,27 @@ def address(text: str) -> Address:
         # Hadoop reads //host/folder as an address without a scheme, where the disk reads /host/folder.
         raise _outside(f"the path {text[:200]!r} begins with //", "Begin it with one /.")
     if found is None:
-        return Address("", "", _segments(os.path.realpath(text)))
+        return Address("", "", _followed(text))
     scheme, rest = found[1].lower(), found[2]
     if scheme == "file":
         local = rest.removeprefix("//") if rest.startswith("///") else rest
         if not local.startswith("/") or local.startswith("//") or "%" in local:
             raise _outside(f"the address {text[:200]!r} names no local path", "Write the path without file:.")
-        return Address("", "", _segments(os.path.realpath(local)))
+        return Address("", "", _followed(local))
     host, slash, below = rest.removeprefix("//").partition("/")
     segments = _segments(below)
     if not rest.startswith("//") or not host or re.search(r"[%?#@\s]", rest) or {".", ".."} & set(segments):
         hint = "Write scheme://host/folder, without user, '..', '?', '#' and encoded characters."
         raise _outside(f"the address {text[:200]!r} cannot be judged", hint)
     return Address(scheme, host.lower(), segments)
+
+
+def _followed(path: str) -> tuple[str, ...]:
+    """Where a local path really leads. Hadoop takes `..` back by text, before links are followed; a disk after that."""
+    found = os.path.realpath(path)
+    if found != os.path.realpath(os.path.normpath(path)):
+        raise _outside(f"the path {path[:200]!r} goes back from where a link leads", "Name the folder without '..'.")
+    return _segments(found)
 
 
 def _segments(path: str) -> tuple[str, ...]:

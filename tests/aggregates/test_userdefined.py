@@ -6,7 +6,7 @@ import pytest
 
 from tests.sql.fakes import STREAMS
 from weft.aggregates.catalog import AggregateCatalog
-from weft.aggregates.userdefined import define_aggregate
+from weft.aggregates.userdefined import MAX_STATISTICS, define_aggregate
 from weft.errors import SqlError
 from weft.plan.needs import analyse
 from weft.sql.bind import compile_query
@@ -60,3 +60,53 @@ def test_no_name_is_taken_that_means_something_in_sql(name: str) -> None:
     with pytest.raises(SqlError) as refused:
         define_aggregate(name, INVERSE, AggregateCatalog())
     assert refused.value.code == "bad-name" and refused.value.hint
+
+
+def test_a_string_does_not_grow_through_an_aggregate_either() -> None:
+    grown = AggregateCatalog().plus(define_aggregate("longest", {
+        "parameters": "x string", "statistics": {"s": "max(repeat(x, 100))"}, "merge": {"s": "max"}, "result": "s",
+    }, AggregateCatalog()))
+    compile_query("SELECT longest(repeat(saddr, 100)) FROM packets", STREAMS, grown)
+    with pytest.raises(SqlError) as refused:
+        compile_query("SELECT longest(repeat(saddr, 101)) FROM packets", STREAMS, grown)
+    assert refused.value.code == "too-large"
+
+
+def wide(count: int, result: str = "s0") -> AggregateCatalog:
+    """An aggregate with so many statistics."""
+    statistics = {f"s{n}": f"sum(x + {n})" for n in range(count)}
+    definition = {"parameters": "x int", "statistics": statistics, "merge": dict.fromkeys(statistics, "sum"),
+                  "result": result}
+    return AggregateCatalog().plus(define_aggregate("wide", definition, AggregateCatalog()))
+
+
+def test_an_aggregate_has_at_most_so_many_statistics() -> None:
+    wide(MAX_STATISTICS)
+    with pytest.raises(SqlError) as refused:
+        wide(MAX_STATISTICS + 1)
+    assert refused.value.code == "too-large" and str(MAX_STATISTICS) in refused.value.message and refused.value.hint
+
+
+def test_a_query_has_at_most_so_many_statistics() -> None:
+    known = wide(30)
+    for calls, fits in ((20, True), (21, False)):
+        sql = "SELECT " + ", ".join(f"wide(length - {100 * n}) AS c{n}" for n in range(calls)) + " FROM packets"
+        query = compile_query(sql, STREAMS, known)
+        if fits:
+            assert len(analyse(query, known).parts[0].statistics) == 601  # and the count of rows
+            continue
+        with pytest.raises(SqlError) as refused:
+            analyse(query, known)
+        assert refused.value.code == "too-large" and "630 statistics" in refused.value.message
+
+
+def test_the_results_of_all_calls_have_a_bound() -> None:
+    doubled = "s0"
+    for n in range(11):
+        doubled = f"nullif({doubled}, {n})"
+    known = wide(1, doubled)
+    query = compile_query("SELECT " + ", ".join(f"wide(length - {n}) AS c{n}" for n in range(5)) + " FROM packets",
+                          STREAMS, known)
+    with pytest.raises(SqlError) as refused:
+        analyse(query, known)
+    assert refused.value.code == "too-large" and "parts" in refused.value.message

@@ -11,6 +11,7 @@ from itertools import product
 import pytest
 
 from tests.docs.markdown import DOCS, generated, regenerate
+from weft.aggregates import userdefined
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import ALIASES, BUILT_IN, BY_EVENT_TIME, Holistic, Rule
 from weft.errors import SqlError
@@ -121,6 +122,8 @@ def limits_text() -> str:
         ("height of an expression", guard.MAX_HEIGHT),
         ("values in an `IN` list", guard.MAX_IN_LIST),
         ("aggregates of a query", needs.MAX_MEASURES),
+        ("statistics that the aggregates of a query are made of", needs.MAX_STATISTICS),
+        ("statistics of a user-defined aggregate", userdefined.MAX_STATISTICS),
         ("expressions whose values a query counts", needs.MAX_VALUES),
         ("windows that one row is in", window_call.MAX_OVERLAP),
         ("characters of a pattern", patterns.MAX_PATTERN),

@@ -13,6 +13,8 @@ import pytest
 import weft
 from tests.simulation.level0 import PlainBatch, Row
 from weft.logs import JsonLines, log_to
+from weft.plan.needs import Needs
+from weft.read.reader import kept_sql
 from weft.spark.checkpoint import BatchMark
 
 SECOND = 1_000_000
@@ -89,6 +91,61 @@ def test_one_call_tells_of_all_queries(engine: weft.Engine) -> None:
     assert said["by_query"] == {name: engine.query(name).metrics() for name in names} and said["queries"] == 2
     assert "by_query" not in engine.metrics()
     assert (said["streams"]["s"]["status"], said["streams"]["s"]["error"]) == ("at rest", None)
+
+
+def deep(levels: int) -> str:
+    """A condition over aggregates that nests one level of ratios in another."""
+    found = "sum(v) / count(v) > 3"
+    for level in range(levels):
+        found = f"(sum(v) / sum(g) / (max(v) + {level}) > {level} {'AND' if level % 2 else 'OR'} {found})"
+    return found
+
+
+def rounds(levels: int) -> str:
+    """The same over rows, that is in what the query's predicate leaves to be applied when it is read."""
+    found = "round(d, 1) < round(d, 2)"
+    for level in range(levels):
+        found = f"(round(d, {level % 5}) < 1 AND coalesce(round(d, 3) < round(d, {level % 6 + 1}), {found}))"
+    return found
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_what_can_never_be_read_is_not_registered(tmp_path: Path, eager: bool) -> None:
+    queries = {
+        "select": f"SELECT k, {deep(12)} AS x FROM s GROUP BY k",
+        "having": f"SELECT k, count(*) AS n FROM s GROUP BY k HAVING {deep(12)}",
+        "order": f"SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY {deep(12)}",
+        "residue": f"SELECT d, count(*) AS n FROM s WHERE {rounds(8)} GROUP BY window(ts, '1 second'), d",
+    }
+    with weft.Engine(tmp_path / "state") as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=f"{DDL}, d double", event_time="ts")
+        for name, sql in queries.items():
+            with pytest.raises(weft.SqlError) as refused:
+                engine.register(sql, name=name, eager=eager)
+            assert refused.value.code == "too-deep" and refused.value.hint
+        assert engine.queries() == []
+        shallow = engine.register(f"SELECT k, {deep(5)} AS x FROM s GROUP BY k", name="shallow", eager=eager)
+        assert shallow.result().num_rows == 0
+
+
+def test_a_query_that_cannot_be_read_keeps_nobody_from_telling(
+    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was registered before there was a check."""
+    monkeypatch.setattr("weft.registry.check_readable", lambda one: None, raising=False)
+    engine.register("SELECT count(*) AS n FROM s", name="good")
+    engine.register(f"SELECT k, {deep(12)} AS x FROM s GROUP BY k", name="deep")
+    engine.register("SELECT count(*) AS n FROM s WHERE k = 'a'", name="residue")
+    def fails(needs: Needs) -> str:
+        if needs.residue is None:
+            return kept_sql(needs)
+        raise weft.SqlError("too-deep", "a predicate is nested too deeply", hint="Nest less.")
+
+    monkeypatch.setattr("weft.handle.kept_sql", fails)
+    tick(engine, 1, 2)
+    said = engine.metrics(queries=True)["by_query"]
+    assert said["good"]["rows"] == said["deep"]["rows"] == 2
+    assert said["residue"].keys() == {"error"} and "[too-deep]" in said["residue"]["error"]
 
 
 def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> None:

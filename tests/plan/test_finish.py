@@ -9,7 +9,7 @@ from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.sql.query import StreamSchema
 
-STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int")), "ts")
+STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int, d double")), "ts")
 
 
 def needs(where: str = "", window: str = "'10 seconds'", select: str = "count(*) AS n", group: str = "") -> Needs:

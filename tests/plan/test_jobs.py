@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from weft.plan.dimensions import Dimension
 from weft.plan.jobs import MOST_PACKED, keys_for, packs_of
+from weft.spark.level0 import Keys
 from weft.sql.expressions import Column
 from weft.sql.types import BOOLEAN, INT
 
@@ -37,3 +40,15 @@ def test_other_dimensions_are_left_alone() -> None:
     cells = Dimension(Column("x", INT), cells=True)
     assert packs({K, cells, A}) == []
     assert keys_for([{K, cells, A}]) == 3
+
+
+def test_a_thousand_truths_are_found_in_their_packs_at_once() -> None:
+    truths = [Dimension(Column(f"p{n}", BOOLEAN)) for n in range(1000)]
+    keys = Keys({}, {f"pack{n}": pack for n, pack in enumerate(packs_of([truths]))})
+    start = time.process_time()
+    for _ in range(10):
+        found = [(keys.column(one), keys.place(one)) for one in truths]
+    assert time.process_time() - start < 0.5
+    assert all(keys.packs[column][place or 0] == one for (column, place), one in zip(found, truths, strict=True))
+    alone = Dimension(Column("a", INT))
+    assert (keys.column(alone), keys.place(alone)) == (alone.name, None)

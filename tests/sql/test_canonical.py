@@ -15,7 +15,19 @@ from weft.sql.canonical import canonical, negated
 from weft.sql.expressions import Call, Case, Cast, Column, Expression, Literal, text, walk
 from weft.sql.functions import FUNCTIONS
 from weft.sql.safety import can_fail
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, STRING, DataType, decimal
+from weft.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    decimal,
+)
 
 COLUMNS: dict[str, DataType] = {"i": INT, "j": INT, "small": SMALLINT, "big": BIGINT, "x": DOUBLE, "y": DOUBLE,
                                 "p": BOOLEAN, "q": BOOLEAN, "s": STRING, "t": STRING}
@@ -230,6 +242,21 @@ def test_a_double_may_be_too_large_for_floor_and_ceil(sql: str) -> None:
                                  "floor(CAST(i AS DOUBLE)) = 1"])
 def test_floor_and_ceil_of_what_fits_cannot_fail(sql: str) -> None:
     assert not can_fail(compile_expression(sql, {**COLUMNS, "d": decimal(38, 2)}, None))
+
+
+@pytest.mark.parametrize("sql", ["CAST(i > 0 AS DECIMAL(1,1)) = 0.1", "CAST(i > 0 AS DECIMAL(38,38)) = 0.1",
+                                 "CAST(i AS DECIMAL(9,0)) = 1", "CAST(CAST(i AS TINYINT) AS DECIMAL(2,0)) = 1",
+                                 "CAST(CAST(i AS DECIMAL(10,0)) AS DECIMAL(10,1)) = 1",
+                                 "CAST(day AS TIMESTAMP) > TIMESTAMP '2026-01-05'", "hour(day) = 1"])
+def test_a_cast_without_room_for_a_value_can_fail(sql: str) -> None:
+    assert can_fail(compile_expression(sql, {**COLUMNS, "day": DATE}, None))
+
+
+@pytest.mark.parametrize("sql", ["CAST(i > 0 AS DECIMAL(1,0)) = 1", "CAST(i > 0 AS DECIMAL(2,1)) = 1",
+                                 "CAST(i > 0 AS INT) = 1", "CAST(i > 0 AS DOUBLE) = 1", "CAST(i AS DECIMAL(10,0)) = 1",
+                                 "CAST(at AS DATE) = DATE '2026-01-05'"])
+def test_a_cast_with_room_for_every_value_cannot_fail(sql: str) -> None:
+    assert not can_fail(compile_expression(sql, {**COLUMNS, "at": TIMESTAMP}, None))
 
 
 @pytest.mark.parametrize("sql", ["CAST(i AS decimal(5,5)) = 0.5", "CAST(i AS decimal(1,1)) IN (0.1, 0.2)",

@@ -135,12 +135,31 @@ DEEP = r"""
                            "(?:" + "\\B" * 200 + "b?){1,900}c", "(?:a++b){300}" * 40]
 
 
+# Java goes round as often as it says without moving on.
+IN_PLACE = r"""
+(?=(?=(?=a){9999}){9999}){9999}
+(?!(?!a){9999}){9999}
+(?<=(?<=a){9999}){9999}
+(?<!a){2,}b
+(?=a)*b
+(?!a)+b
+(?<=a)?b
+(?=a)*+b
+(?:\B\B\B){9999,}a
+(?:^$){2,3}
+(?:a{0}){9999,}b
+(){900,}
+(?:)*
+(?:(?:\b))*+a
+""".strip().split("\n")
+
+
 @pytest.mark.parametrize("pattern", USUAL)
 def test_a_usual_pattern_is_allowed(pattern: str) -> None:
     assert check_regex(pattern) == re.compile(pattern).groups
 
 
-@pytest.mark.parametrize("pattern", SLOW + SLOW_IN_JAVA + DEEP)
+@pytest.mark.parametrize("pattern", SLOW + SLOW_IN_JAVA + DEEP + IN_PLACE)
 def test_a_famous_slow_pattern_is_refused_at_once(pattern: str) -> None:
     start = time.process_time()
     with pytest.raises(SqlError) as refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -30,6 +30,7 @@ from weft.sql.expressions import (
     transform,
     walk,
 )
+from weft.sql.growth import check_growth_within
 from weft.sql.literals import TRUE
 from weft.sql.size import check_written, size
 from weft.sql.types import (
@@ -56,22 +57,27 @@ class UserRule:
     result: Expression
 
     def written(self, arguments: tuple[Expression, ...]) -> int:
-        """How many parts its statistics have over these arguments, each of which stands wherever its parameter does."""
+        """How many parts it has over these arguments, each of which stands wherever its parameter does."""
         given = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
         nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
-        return sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+        return size(self.result) + sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
-    def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
-        given = {name: value for (name, _), value in zip(self.parameters, call.arguments, strict=True)}
+    def filled(self, arguments: tuple[Expression, ...]) -> Iterator[tuple[str, Aggregate]]:
+        """Its statistics with these arguments in the places of the parameters."""
+        given = {name: value for (name, _), value in zip(self.parameters, arguments, strict=True)}
 
         def fill(node: Expression) -> Expression | None:
             return given.get(node.name) if isinstance(node, Column) else None
 
+        for name, aggregate in self.statistics:
+            found = transform(aggregate, fill)
+            assert isinstance(found, Aggregate)
+            yield name, found
+
+    def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
         kept: list[Statistic] = []
         results: dict[str, Expression] = {}
-        for name, aggregate in self.statistics:
-            filled = transform(aggregate, fill)
-            assert isinstance(filled, Aggregate)
+        for name, filled in self.filled(call.arguments):
             part = catalog.decompose(replace(filled, where=_both(call.where, filled.where)), guard)
             assert isinstance(part, Plain)
             kept += part.statistics
@@ -158,6 +164,11 @@ class AggregateCatalog:
         kinds = tuple(argument.type for argument in arguments)
         return Aggregate(name, arguments, rule.result(kinds), distinct)
 
+    def written(self, aggregate: Aggregate) -> int:
+        """How many parts a user's own aggregate has where it is called; the others are no longer than they look."""
+        rule = self._user.get(aggregate.function)
+        return 0 if rule is None else rule.written(aggregate.arguments)
+
     def decompose(self, aggregate: Aggregate, guard: Guard = _as_it_is) -> Decomposition:
         """What an aggregate is made of; the guard comes last, when a user's own is written out."""
         if aggregate.function in self._user:
@@ -184,6 +195,8 @@ class AggregateCatalog:
                 )
             cast.append(argument if argument.type == kind else Cast(argument, kind))
         check_written(rule.written(tuple(cast)))
+        for _, filled in rule.filled(tuple(cast)):
+            check_growth_within(filled)
         return Aggregate(rule.name, tuple(cast), rule.result.type)
 
     @staticmethod

@@ -20,6 +20,9 @@ from weft.sql.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS
 # How the values of each statistic come together again; the user says it too, so that a wrong idea is caught at once.
 MERGES = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "bool_and": "bool_and", "bool_or": "bool_or"}
 
+# Every statistic is a column of a node, which Spark computes for every row.
+MAX_STATISTICS = 32
+
 # Words that SQL writes before a parenthesis and that mean something there, besides functions and aggregates.
 FORMS = frozenset("""
     window session_window cube rollup count_if percentile_cont percentile_disc cast try_cast extract position case when
@@ -33,7 +36,14 @@ TAKEN = frozenset({*FUNCTIONS, *OPERATORS, *NONDETERMINISTIC, *FORBIDDEN, *FORMS
 def define_aggregate(name: str, definition: Mapping[str, Any], catalog: AggregateCatalog) -> UserRule:
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
     _check_name(name, catalog)
+    _check_shape(name, definition)
     parameters = parse_schema(definition["parameters"])
+    if len(definition["statistics"]) > MAX_STATISTICS:
+        raise SqlError(
+            "too-large",
+            f"{name} has {len(definition['statistics'])} statistics, more than {MAX_STATISTICS}",
+            hint="Make several aggregates of it.",
+        )
     statistics: list[tuple[str, Aggregate]] = []
     for column, sql in definition["statistics"].items():
         compiled = compile_expression(sql, dict(parameters), catalog)
@@ -62,6 +72,25 @@ def define_aggregate(name: str, definition: Mapping[str, Any], catalog: Aggregat
     rule = UserRule(name, parameters, tuple(statistics), result)
     assert all(isinstance(catalog.decompose(aggregate), Plain) for _, aggregate in statistics)
     return rule
+
+
+def _check_shape(name: str, definition: Mapping[str, Any]) -> None:
+    """Refuse a definition that is not made of texts, or whose statistics and merges are not the same ones."""
+    for key in ("statistics", "merge"):
+        given = definition[key]
+        if not isinstance(given, Mapping) or not all(isinstance(one, str) for pair in given.items() for one in pair):
+            hint = f'Write for example {key}={{"s": "{"sum(x)" if key == "statistics" else "sum(s)"}"}}.'
+            raise SqlError("bad-type", f"{name}: {key} is no mapping from names to texts", hint=hint)
+    if not isinstance(definition["result"], str):
+        raise SqlError("bad-type", f"{name}: the result is no text", hint='Write for example result="s / n".')
+    once = {column.lower(): column for column in definition["statistics"]}
+    twice = next((column for column in definition["statistics"] if once[column.lower()] != column), None)
+    if twice is not None:
+        message = f"{name}: the statistics {twice[:60]!r} and {once[twice.lower()][:60]!r} are one name to SQL"
+        raise SqlError("duplicate-name", message, hint="Use names that differ in more than capitals.")
+    more = next((column for column in definition["merge"] if column not in definition["statistics"]), None)
+    if more is not None:
+        raise SqlError("wrong-merge", f"{name}: there is no statistic {more[:60]!r} to merge", hint="Leave it out.")
 
 
 def _check_name(name: str, catalog: AggregateCatalog) -> None:

@@ -12,6 +12,7 @@ from weft.errors import ConfigError, Problem, WeftError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, build_network
+from weft.read.view import check_view
 from weft.registry import Registry
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
@@ -40,7 +41,9 @@ def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple
             continue
         try:
             query = compile_query(one.sql, schemas, aggregates)
-            compiled[name] = query, analyse(query, aggregates)
+            needs = analyse(query, aggregates)
+            check_view(needs)
+            compiled[name] = query, needs
         except WeftError as error:
             if not _follows(error, broken):
                 problems.append(_problem(config, one, error))

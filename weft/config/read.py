@@ -133,7 +133,7 @@ class _Reading:
 
     def config(self, top: Table) -> Config:
         top.only(KEYS)
-        roots = tuple(map(self._path, top.texts("roots"))) if "roots" in top.content else None
+        roots = tuple(root and self._path(root) for root in top.texts("roots")) if "roots" in top.content else None
         self._try(("roots",), lambda: self._allow(roots))
         keep = self._keep(top, DEFAULT_KEEP)
         streams = {name: self._stream(name, table) for name, table in top.tables("streams").items()}

@@ -32,10 +32,13 @@ from weft.sql.expressions import (
 from weft.sql.finals import carried_parts
 from weft.sql.query import OrderItem, Query, SelectItem
 from weft.sql.safety import can_fail
+from weft.sql.size import check_written
 
 # Every value that is counted is a node of its own, with a row for each value: a query must not make hundreds of them.
 MAX_VALUES = 32
 MAX_MEASURES = 200
+# No aggregate of Weft's own has more than three.
+MAX_STATISTICS = 3 * MAX_MEASURES
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         {node for expression in _final(query) for node in walk(expression) if isinstance(node, Aggregate)}, key=text
     )
     _check_many(len(aggregates), MAX_MEASURES, "aggregates")
+    check_written(sum(map(catalog.written, aggregates)))
     made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
     # Totals have no slices, so they belong to no tree.
     tree = placement.tree if query.window is not None else ""
@@ -132,6 +136,7 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
     running = query.window is None
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
     counted = by_name({Dimension(each.value) for each in made if isinstance(each, Holistic)})
+    _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import duckdb
 import pyarrow as pa
@@ -26,7 +26,7 @@ from weft.read.render import duck_sql
 from weft.read.runs import run_of, runs
 from weft.read.source import END, Source, exploded, slice_rows, union, window_rows
 from weft.read.types import arrow_type
-from weft.read.view import View
+from weft.read.view import View, build_view
 from weft.sql.expressions import Slot, walk
 from weft.sql.types import TIMESTAMP
 from weft.store.roll import is_on_roll
@@ -46,9 +46,12 @@ class Step:
     """A time of a query's life: what it needed then, and which epochs of its nodes' files belong to it."""
 
     needs: Needs
-    view: View
     since: int
     until: int | None
+
+    @cached_property
+    def view(self) -> View:
+        return build_view(self.needs)
 
 
 def kept_sql(needs: Needs) -> str:

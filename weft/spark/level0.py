@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from weft.aggregates.statistics import BASICS, Statistic
 from weft.plan.dimensions import Cut, Dimension, lowest
@@ -43,11 +44,18 @@ class Keys:
         return list(dict.fromkeys([time, *map(self.column, node.dimensions)]))
 
     def column(self, dimension: Dimension) -> str:
-        return next((name for name, pack in self.packs.items() if dimension in pack), dimension.name)
+        found = self._packed.get(dimension.name)
+        return dimension.name if found is None else found[0]
 
     def place(self, dimension: Dimension) -> int | None:
         """The place of a dimension in its pack, None for one that has a column to itself."""
-        return next((pack.index(dimension) for pack in self.packs.values() if dimension in pack), None)
+        found = self._packed.get(dimension.name)
+        return None if found is None else found[1]
+
+    @cached_property
+    def _packed(self) -> dict[str, tuple[str, int]]:
+        """The column and the place of every dimension that is in a pack: a query may have a thousand of them."""
+        return {one.name: (column, at) for column, pack in self.packs.items() for at, one in enumerate(pack)}
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ def position_at(sql: str, offset: int) -> Position:
 
 def check_size(sql: str) -> None:
     """Refuse a text that is too long, or that holds characters no SQL text has."""
+    if not isinstance(sql, str):
+        raise SqlError("syntax-error", f"{str(sql)[:40]!r} is no text", hint="Give the SQL as a text.")
     size = len(sql)
     if size <= MAX_BYTES:
         try:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 
 from weft.errors import SqlError
-from weft.sql.expressions import Call, Expression, Literal, children
-from weft.sql.types import STRING
+from weft.sql.expressions import Expression, Literal
 
 MAX_PATTERN = 1000
 MAX_WILDCARDS = 16
-MAX_GROWTH = 10_000
 
 # The letters that mean the same in every release since Spark 3, and how often each may be repeated.
 DATE_LETTERS = {"y": 6, "M": 4, "d": 2, "H": 2, "h": 2, "m": 2, "s": 2, "S": 9, "a": 1, "E": 4, "D": 3, "Q": 4}
@@ -107,31 +105,3 @@ def truncation(unit: str, *, dates: bool) -> str:
     if found not in allowed:
         raise bad_pattern(f"{unit[:40]!r} is no unit to truncate to", f"Use one of {', '.join(allowed)}.")
     return found
-
-
-def check_growth(expression: Expression) -> None:
-    """Refuse an expression whose string may be thousands of times longer than what it reads."""
-    if _growth(expression) > MAX_GROWTH:
-        raise SqlError("too-large", "the string may grow without bound", hint="Repeat, pad and replace less.")
-
-
-def _growth(expression: Expression) -> int:
-    """An upper bound on how many times longer a result is than the longest string read; numbers count as one."""
-    if expression.type != STRING:
-        return 1
-    if not isinstance(expression, Call):
-        return max(map(_growth, children(expression)), default=1)
-    parts = [_growth(part) for part in expression.arguments]
-    sizes = [len(part.value) if isinstance(part, Literal) and isinstance(part.value, str) else 0
-             for part in expression.arguments]
-    match expression.function:
-        case "concat" | "concat_ws":
-            return sum(parts) + sum(sizes) // 100
-        case "repeat" | "lpad" | "rpad":
-            count = expression.arguments[1]
-            factor = count.value if isinstance(count, Literal) and isinstance(count.value, int) else 1
-            return parts[0] * max(factor, 1) if expression.function == "repeat" else parts[0] + factor
-        case "replace" | "regexp_replace":
-            return parts[0] * max(sizes[2], parts[2], 1)
-        case _:
-            return max(parts, default=1)

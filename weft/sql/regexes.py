@@ -198,7 +198,11 @@ class _Reading:
         least, most, count = self._count()
         if group is None:
             return [self._single(item, least, most, count)]
-        if item in ("(", "(?:"):
+        looks = item not in ("(", "(?:")
+        if count and (looks or (group.fixed and not group.length)):
+            # Java goes round as often as it says, at one place; nested, the counts multiply.
+            raise bad_pattern("what takes no characters is repeated", "Leave the repetition out: once is enough.")
+        if not looks:
             return _repeat_group(group, least, most)
         if _ways(group) >= ENDLESS:
             raise bad_pattern("what a pattern looks ahead or behind for repeats without end",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 
 from weft.sql.coercion import cast, castable, implicit, unify, wrong_type
 from weft.sql.expressions import Call, Case, Expression, Literal
+from weft.sql.growth import check_copies, check_growth
 from weft.sql.literals import NULL
 from weft.sql.patterns import (
     check_date_pattern,
-    check_growth,
     check_like,
     check_replacement,
     collapsed,
@@ -105,8 +105,11 @@ def extract_group(arguments: Arguments) -> None:
 
 
 def replacement(arguments: Arguments) -> None:
-    groups = check_regex(constant_text(arguments[1], "a pattern"))
-    check_replacement(constant_text(arguments[2], "a replacement"), groups)
+    pattern = constant_text(arguments[1], "a pattern")
+    groups = check_regex(pattern)
+    written = constant_text(arguments[2], "a replacement")
+    check_replacement(written, groups)
+    check_copies(pattern, written)
 
 
 def truncate(name: str, arguments: Arguments) -> Expression:

@@ -56,8 +56,11 @@ def _fits_bigint(argument: Expression) -> bool:
 
 
 def _lossless(source: DataType, target: DataType) -> bool:
-    if target in (STRING, source) or {source.name, target.name} == {"date", "timestamp"}:
+    # The other way round fails: dates go on where timestamps end, in the year 294247.
+    if target in (STRING, source) or (source.name, target.name) == ("timestamp", "date"):
         return True
+    if source.name == "boolean" and target.is_decimal:
+        return target.precision > target.scale  # where all digits are behind the point, there is no 1
     if target.name == "double" or source.name == "boolean":
         return source.is_numeric or source.name == "boolean"
     if source.is_integral and target.is_integral:

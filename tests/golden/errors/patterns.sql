@@ -100,6 +100,11 @@ SELECT count(*) FROM packets WHERE regexp_replace(saddr, 'a', '$1') = 'x'
 ----
 [bad-pattern] the replacement names group 1, the pattern has 0 (line 1, column 36)
 ====
+SELECT count(*) FROM packets WHERE regexp_replace(saddr, '(?=(.*+))', '$1$1') = 'x'
+----
+[bad-pattern] the replacement names group 1, which the pattern only looks at (line 1, column 36)
+  hint: Take what is to be copied out of (?=...), (?<=...) and the like.
+====
 SELECT count(*) FROM packets WHERE regexp_replace(saddr, 'a', '\\') = 'x'
 ----
 [bad-pattern] in a replacement, $ stands before the number of a group and \ before a character (line 1, column 36)
