@@ -363,6 +363,19 @@ class Engine:
             return self._runners[name]
 
 
+def _copied(given: Mapping[str, str]) -> Any:
+    """A mapping as it is now and is kept; what is none is refused where the whole is looked at."""
+    return dict(given) if isinstance(given, Mapping) else given
+
+
+def _told(query: ContinuousQuery) -> dict[str, Any]:
+    """The metrics of a query; of one that cannot tell them, why, and the others are told all the same."""
+    try:
+        return query.metrics()
+    except WeftError as error:
+        return {"error": str(error)}
+
+
 def _check_not_lost(root: Path) -> None:
     """Refuse a folder that has state and no catalog of it: a new one would count from nothing, and say nothing."""
     catalog, segments = root / "catalog.sqlite", root / "segments"
