@@ -39,6 +39,7 @@ from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.sql.ddl import parse_wait
+from weft.status import StreamStatus
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
@@ -354,7 +355,11 @@ class Engine:
                 # Again, because the definition comes from the catalog, which others may write.
                 self._roots.check(self.registry.stream(name))
                 self._runners[name] = Runner(
-                    self.spark, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
+                    self.spark,
+                    self._ticker(name),
+                    self._dataframes.get(name),
+                    f"{self._root}/checkpoints/{name}",
+                    StreamStatus(self.catalog, name),
                 )
             return self._runners[name]
 
