@@ -314,5 +314,5 @@ def _refusal(error: DBAPIError, name: str) -> StateError:
 
 
 def _unreadable(message: str) -> StateError:
-    hint = "Check the path and its permissions; restore the file from a backup, or start with another state folder."
+    hint = "Check the path, its permissions and the disk; if the file itself is damaged, restore it from a backup."
     return StateError("catalog-unreadable", message, hint=hint)
