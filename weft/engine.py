@@ -213,8 +213,14 @@ class Engine:
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
+        troubles: list[Exception] = []
         for runner in list(self._runners.values()):
-            runner.stop()
+            try:
+                runner.stop()
+            except Exception as error:  # noqa: BLE001 - raised below: the other streams are stopped first
+                troubles.append(error)
+        if troubles:
+            raise troubles[0]
 
     def adopt(self, stream: str) -> None:
         """Go on with the checkpoint that the stream has now, though it is not the one that was counted with.

@@ -188,3 +188,15 @@ def test_what_is_said_goes_with_its_stream(engine: weft.Engine, runner: FakeRunn
         assert writer.status("s") == {}
         writer.put_status("s", {"status": "running"})
         assert writer.status("s") == {}
+
+
+def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.Engine, runner: FakeRunner) -> None:
+    other = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    engine._runners |= {"a": runner, "b": other}
+    runner.start()
+    other.start()
+    runner.query.isActive, runner.query.error = False, RuntimeError("the folder is closed")
+    with pytest.raises(weft.EngineError, match="the folder is closed"):
+        engine.stop()
+    assert not other.active
+    engine.stop()
