@@ -1,4 +1,4 @@
-"""What all tests share: --rewrite and --reverse, folders in memory, one Spark session, and one PostgreSQL."""
+"""What all tests share: --rewrite and --reverse, what they tell at the end, folders in memory, Spark and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CANARY = "canary-of-the-environment-4c1f"
 # A killed process leaves what the operating system holds, on a disk or in memory; there no test waits for a disk.
 MEMORY = Path("/dev/shm")
+# The property of a test under which a line is kept for the end of the report.
+TOLD = "told"
 # A machine that has other things to do makes no example wrong.
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -38,6 +40,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--reverse"):
         items.reverse()
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Say a line that stands in the report also of a test that passes: a seed, or what was measured.
+
+    What is printed is shown only where a test fails. Properties of a test travel from xdist's workers.
+    """
+
+    def say(line: str) -> None:
+        print(line)
+        record_property(TOLD, line)
+
+    return say
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [one for several in terminalreporter.stats.values() for one in several]
+    told = [
+        f"{report.nodeid}: {line}"
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, line in report.user_properties
+        if name == TOLD
+    ]
+    if told:
+        terminalreporter.section("what tests told")
+        for line in sorted(told):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture

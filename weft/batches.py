@@ -61,5 +61,5 @@ def _offsets_differ(batch_id: int) -> StateError:
     return StateError(
         "offsets-differ",
         f"batch {batch_id} covers other rows than when it was committed",
-        hint="A file of the checkpoint is lost or changed. Restore the whole checkpoint; an older one will do.",
+        hint="A file of the checkpoint is lost or changed. Restore the whole checkpoint that belongs to this state.",
     )

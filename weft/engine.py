@@ -39,6 +39,7 @@ from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.sql.ddl import parse_wait
+from weft.status import StreamStatus
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
@@ -88,7 +89,8 @@ class Engine:
         self._lock, self._session_lock = threading.RLock(), threading.RLock()
         if catalog is None:
             _check_not_lost(Path(self._root))
-        self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"))
+        make = catalog is not None or not _holds_state(Path(self._root))
+        self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"), make=make)
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
@@ -358,7 +360,11 @@ class Engine:
         with self._lock:
             if self._runners.get(name) is before:
                 self._runners[name] = Runner(
-                    session, self._ticker(name), self._dataframes.get(name), f"{self._root}/checkpoints/{name}"
+                    session,
+                    self._ticker(name),
+                    self._dataframes.get(name),
+                    f"{self._root}/checkpoints/{name}",
+                    StreamStatus(self.catalog, name),
                 )
             return self._runners[name]
 
@@ -378,15 +384,20 @@ def _told(query: ContinuousQuery) -> dict[str, Any]:
 
 def _check_not_lost(root: Path) -> None:
     """Refuse a folder that has state and no catalog of it: a new one would count from nothing, and say nothing."""
-    catalog, segments = root / "catalog.sqlite", root / "segments"
+    catalog = root / "catalog.sqlite"
     if catalog.exists() and catalog.stat().st_size:
         return
-    if segments.is_dir() and any(segments.iterdir()):
+    if _holds_state(root):
         raise StateError(
             "catalog-lost",
             f"{root} holds state, but its catalog.sqlite is {'empty' if catalog.exists() else 'not there'}",
             hint="Restore catalog.sqlite from a backup, or start with another state folder.",
         )
+
+
+def _holds_state(root: Path) -> bool:
+    segments = root / "segments"
+    return segments.is_dir() and any(segments.iterdir())
 
 
 def _all(calls: Iterable[Callable[[], None]]) -> None:

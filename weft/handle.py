@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
@@ -18,7 +18,7 @@ from weft.plan.needs import Needs
 from weft.plan.route import Route
 from weft.plan.windows import micros
 from weft.read.merge import quoted
-from weft.read.reader import NEVER, kept_sql, read_routes, result_schema
+from weft.read.reader import NEVER, in_one_pass, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
 from weft.registry import FAILED
 from weft.store.ledger import gather, horizon
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from weft.registered import Registered
 
 Answer = TypeVar("Answer")
+
+# A million windows in one pass take a second or three; one that is merged by itself takes ten milliseconds.
+MAX_WINDOWS = 1_000_000
+MAX_MERGED = 2_000
 
 
 class ContinuousQuery:
@@ -94,11 +98,34 @@ class ContinuousQuery:
         return self._window(registered, state, moment)
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
-        """All closed windows that are still kept and end after `since` and not after `until`, oldest first."""
+        """All closed windows that are still kept and end after `since` and not after `until`, oldest first.
+
+        Refused where they are more than one call should take; see results_in_parts().
+        """
         return self._read(lambda state: self._results(state, since, until))
 
     def _results(self, state: StreamState, since: Moment | None, until: Moment | None) -> pa.Table:
         registered = self._readable()
+        ends = self._ends(registered, state, since, until)
+        self._check_few(registered, ends)
+        return self._windows(registered, state, ends)
+
+    def results_in_parts(self, since: Moment | None = None, until: Moment | None = None) -> Iterator[pa.Table]:
+        """What results() gives, in parts that are read one after the other, however many windows there are.
+
+        Windows that close while the parts are read are not among them.
+        """
+        ends = self._read(lambda state: self._ends(self._readable(), state, since, until))
+        most = windows_at_once(self._registered)
+        for place in range(0, len(ends), most):
+            part = ends[place : place + most]
+            # A microsecond before its first end: no other window ends there.
+            yield self.results(since=datetime_of(part[0] - 1), until=datetime_of(part[-1]))
+
+    def _ends(
+        self, registered: Registered, state: StreamState, since: Moment | None, until: Moment | None
+    ) -> Sequence[int]:
+        """The ends of the closed windows of a span that are kept and held in full."""
         window = registered.needs.window
         if window is None:
             raise EngineError(
@@ -107,11 +134,21 @@ class ContinuousQuery:
                 hint="Use result() for its totals, changes(since=...) for what changed.",
             )
         if state.watermark is None:
-            return result_schema(registered.needs).empty_table()
+            return []
         kept_from = max(self._first_row(state, registered), self._oldest(registered, state))
         after = kept_from if since is None else max(kept_from, moment_of(since))
         last = state.watermark if until is None else min(state.watermark, moment_of(until))
-        return self._windows(registered, state, window.ends(after=after, until=last))
+        return window.ends(after=after, until=last)
+
+    def _check_few(self, registered: Registered, ends: Sequence[int]) -> None:
+        most = windows_at_once(registered)
+        if len(ends) > most:
+            raise EngineError(
+                "too-many-windows",
+                f"{len(ends):,} windows of query {self.name!r} are asked for, and one call reads at most {most:,}",
+                hint=f"Say until={datetime_of(ends[most - 1]).isoformat()!r} and go on with since= the same moment, "
+                "or use results_in_parts().",
+            )
 
     def changes(self, since: SupportsIndex = -1) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
@@ -324,6 +361,12 @@ class ContinuousQuery:
         """The rows behind partial rows of the query's node that its predicate lets through."""
         total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
         return int(self._engine.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())
+
+
+def windows_at_once(registered: Registered) -> int:
+    """How many windows one call reads: few, where each is merged by itself because they overlap so much."""
+    window = registered.needs.window
+    return MAX_WINDOWS if window is None or in_one_pass(window) else MAX_MERGED
 
 
 def complete_since(registered: Registered, state: StreamState) -> datetime | int | None:

@@ -1,9 +1,12 @@
-"""A stream in numbers, from its newest committed state and, where this process runs it, from its ticks."""
+"""A stream in numbers: from its newest committed state, what was said of it in the catalog and, where this process runs
+it, from its ticks."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
+
+from weft.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
     from weft.spark.runner import Runner
@@ -17,11 +20,10 @@ def stream_metrics(
 ) -> dict[str, Any]:
     """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
     newest, synopses = state.max_event_time, state.synopses.values()
-    trouble = None if runner is None else runner.trouble
-    running = runner is not None and runner.active
+    last_tick = _last_tick(ticker, state.batch_id, catalog)
     return {
-        "status": "running" if running else "at rest" if trouble is None else "failed",
-        "error": None if trouble is None else str(trouble),
+        **_status(ticker.stream.name, catalog, runner),
+        "last_tick_at": last_tick.get("committed_at"),
         "rows": state.totals.get("rows", 0),
         "late_rows": state.totals.get("late", 0),
         "dead_letters": dict(state.totals.get("dead", {})),
@@ -35,9 +37,21 @@ def stream_metrics(
         "state_bytes": sum(one.bytes for one in synopses),
         "state_files": sum(len(one.files) for one in synopses),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
-        "last_tick": _last_tick(ticker, state.batch_id, catalog),
+        "last_tick": last_tick,
         "plan": _plan_metrics(ticker),
     }
+
+
+def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, Any]:
+    """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
+    trouble = None if runner is None else runner.trouble
+    with catalog.read() as reader:
+        said = status_of(reader.status(stream))
+    if runner is not None and runner.active:
+        return {**said, "status": RUNNING, "error": None, "process": process()}
+    if trouble is not None and said["process"] in (None, process()):
+        return {**said, "status": FAILED, "error": str(trouble), "process": process()}
+    return said
 
 
 def _plan_metrics(ticker: Ticker) -> dict[str, Any]:

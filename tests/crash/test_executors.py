@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -82,9 +83,11 @@ def test_losing_one_executor_and_then_all_of_them_changes_nothing(home: Path, tm
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(10))
-def test_losing_executors_again_and_again_changes_nothing(seed: int, home: Path, tmp_path: Path) -> None:
+def test_losing_executors_again_and_again_changes_nothing(
+    seed: int, home: Path, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     chance = Random(f"executors {seed}")
     losses = [(job, chance.uniform(0, 0.4), chance.random() < 0.5) for job in range(0, 12, 3)]
     inside = live_with_losses(tmp_path / "life", home, "small", losses)
-    print(f"seed {seed}: {losses}, {sum(inside)} inside a batch")
+    tell(f"seed {seed}: {losses}, {sum(inside)} inside a batch")
     check(report_of(tmp_path / "life"), undisturbed("small", tmp_path / "undisturbed"))

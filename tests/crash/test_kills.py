@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -121,9 +122,11 @@ class Killer:
         pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
     ],
 )
-def test_kills_at_random_times_change_nothing(kills: int, want: str, tmp_path: Path) -> None:
+def test_kills_at_random_times_change_nothing(
+    kills: int, want: str, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     seed = int(os.environ.get("WEFT_SEED") or time.time_ns() % 1_000_000)
-    print(f"WEFT_SEED={seed}")
+    tell(f"WEFT_SEED={seed}")
     killer, lives = Killer(kills, seed), 0
     try:
         while killer.left:
@@ -133,7 +136,7 @@ def test_kills_at_random_times_change_nothing(kills: int, want: str, tmp_path: P
         killer.clear()
     recovered = sorted(killer.recovered)
     slowest = recovered[max(0, int(len(recovered) * 0.95) - 1)]
-    print(
+    tell(
         f"{kills} kills in {lives} lives; from restart to first commit p95 {slowest:.1f} s, longest {recovered[-1]:.1f} s"
     )
     # Five say nothing of speed, least of all on a machine that has other things to do.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -62,12 +62,14 @@ def killed_and_recovered(children: Nursery, folder: Path, trap: str, want: str) 
     check(report_of(folder), want)
 
 
-def test_kills_at_every_point_change_nothing(children: Nursery, undisturbed: Report, place: Path) -> None:
+def test_kills_at_every_point_change_nothing(
+    children: Nursery, undisturbed: Report, place: Path, tell: Callable[[str], None]
+) -> None:
     """Each point kills the process that recovers from the one before, a few points in every life."""
     chance = Random(f"points {SHIFT}")
     points = chance.sample(PLAIN, len(PLAIN))
     traps = [f"{point}:{1 if point in ONCE else chance.randint(1, 2)}" for point in points]
-    print(f"WEFT_SEED={SHIFT}: {' '.join(traps)}")
+    tell(f"WEFT_SEED={SHIFT}: {' '.join(traps)}")
     assert 1 < run_chain(children.live, place, traps, undisturbed["hash"]) < len(PLAIN)
 
 
@@ -100,10 +102,12 @@ def test_kills_around_spark_change_nothing(undisturbed: Report, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("turn", range(5))
-def test_kills_at_every_point_with_spark_change_nothing(turn: int, undisturbed: Report, tmp_path: Path) -> None:
+def test_kills_at_every_point_with_spark_change_nothing(
+    turn: int, undisturbed: Report, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     """All points in random order, each at another passage in every turn."""
     chance = Random(f"points {turn}")
     points = chance.sample(POINTS, len(POINTS))
     passages = {point: 1 if point in ONCE else undisturbed["passed"].get(point, turn + 1) for point in points}
     traps = [f"{point}:{1 + turn % passages[point]}" for point in points]
-    print(f"turn {turn}: {' '.join(traps)}: {run_chain(run, tmp_path, traps, undisturbed['hash'])} lives")
+    tell(f"turn {turn}: {' '.join(traps)}: {run_chain(run, tmp_path, traps, undisturbed['hash'])} lives")

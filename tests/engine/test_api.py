@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -333,3 +334,29 @@ def test_a_late_query_has_the_windows_that_others_kept_and_says_from_when(tmp_pa
 def test_exports_are_sorted_and_complete() -> None:
     assert weft.__all__ == sorted(weft.__all__)
     assert all(hasattr(weft, name) for name in weft.__all__)
+
+
+def test_another_process_sees_how_a_stream_fares(tmp_path: Path, spark: SparkSession) -> None:
+    def seen() -> dict[str, str | None]:
+        with weft.Engine(tmp_path / "state") as other:
+            found = other.metrics()["streams"]["packets"]
+            return {name: found[name] for name in ("status", "error")}
+
+    def fail(_batch: object) -> None:
+        raise weft.StateError("storage-full", "no space left", hint="Free some.")
+
+    write_tick(tmp_path / "in", 0, packets(0))
+    with open_engine(tmp_path, spark) as engine:
+        engine.register(SQL, name="q")
+        engine.start()
+        assert seen() == {"status": "running", "error": None}
+        engine.stop()
+        assert seen() == {"status": "at rest", "error": None}
+        engine.run_available()
+        assert seen() == {"status": "at rest", "error": None}
+        write_tick(tmp_path / "in", 1, packets(10))
+        with patch.object(engine._ticker("packets"), "run", fail), pytest.raises(weft.StateError):
+            engine.run_available()
+        assert seen() == {"status": "failed", "error": "[storage-full] no space left"}
+        engine.run_available()
+        assert seen() == {"status": "at rest", "error": None}

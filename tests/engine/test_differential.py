@@ -6,6 +6,7 @@ A failing set is kept as a file in tests/seeds and replayed first. `WEFT_SEED` s
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -99,7 +100,10 @@ def test_sets_that_failed_once(spark: SparkSession, tmp_path: Path, seed: int, n
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + STREAMS))
-def test_random_sets_equal_batch_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_random_sets_equal_batch_spark(
+    spark: SparkSession, tmp_path: Path, seed: int, tell: Callable[[str], None]
+) -> None:
+    tell(f"stream {seed}: {SETS} sets of queries")
     wrong = compare_sets(spark, tmp_path, seed, range(SETS))
     keep(wrong)
     assert not wrong, f"seed {seed}, {len(wrong)} queries differ\n" + "\n".join(wrong)

@@ -164,7 +164,8 @@ def test_five_hundred_ticks_hold_no_more_than_fifty(world: Scene) -> None:
 
 
 def test_without_queries_nothing_is_left(world: Scene) -> None:
-    """Two ticks and a lease after the last query was dropped; dead letters belong to the stream and stay."""
+    """Two ticks and a lease after the last query was dropped. What belongs to the stream stays: dead letters, the log of
+    ticks, and the row of the plan in force."""
     live(world, PERIOD)
     for name in list(world.queries):
         drop(world, name)
@@ -174,6 +175,8 @@ def test_without_queries_nothing_is_left(world: Scene) -> None:
     now = held(world)
     assert (now.segments, now.nodes, now.layouts, now.garbage, now.layouts_in_memory) == (0, 0, 0, 0, 0)
     assert now.files == 0
+    # The stream's own folder, and in it that of its dead letters.
+    assert (now.plans, now.folders) == (1, 2)
     assert len(world.engine.cache._recent._tables) == 0
 
 

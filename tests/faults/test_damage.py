@@ -290,9 +290,11 @@ def flip_and_look(whole: Whole, place: Path, seed: int) -> bool:
         world.forget()
 
 
-def test_a_flipped_bit_in_the_catalog_is_never_read_as_data(whole: Whole, place: Path) -> None:
+def test_a_flipped_bit_in_the_catalog_is_never_read_as_data(
+    whole: Whole, place: Path, tell: Callable[[str], None]
+) -> None:
     refused = sum(flip_and_look(whole, place / str(seed), seed) for seed in range(25))
-    print(f"{refused} of 25 flipped bits are refused")
+    tell(f"{refused} of 25 flipped bits are refused")
     assert refused > 10
 
 

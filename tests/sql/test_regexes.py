@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -235,12 +236,12 @@ print(json.dumps([worst, slowest]))
 """
 
 
-def test_random_patterns_that_are_allowed_are_quick() -> None:
+def test_random_patterns_that_are_allowed_are_quick(tell: Callable[[str], None]) -> None:
     """A cube of 120 characters is under two million steps; without the check, some of these run for hours."""
     import json
 
     seed = time.time_ns()
-    print(f"seed {seed}")
+    tell(f"seed {seed}")
     chance = random.Random(seed)
     allowed, refused = [], 0
     for _ in range(1500):

@@ -150,9 +150,11 @@ for _ in sys.stdin:
 
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(60, marks=pytest.mark.slow)])
-def test_kills_at_random_times_lose_nothing_and_double_nothing(url: str, rounds: int, python: Python) -> None:
+def test_kills_at_random_times_lose_nothing_and_double_nothing(
+    url: str, rounds: int, python: Python, tell: Callable[[str], None]
+) -> None:
     seed = time.time_ns()
-    print(f"seed {seed}")
+    tell(f"seed {seed}")
     chance = random.Random(seed)
     Catalog(url).close()
     process = python(TICKING, url)

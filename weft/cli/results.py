@@ -115,10 +115,10 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
             if watermark is not None and now is not None:
                 last = now if until is None else min(now, until)
                 newest = from_micros(window.newest_closed_end(watermark))
-                table = query.result(end=newest) if seen is None else query.results(since=seen, until=last)
+                # In parts, because one tick may close more windows than one call reads.
+                tables = [query.result(end=newest)] if seen is None else query.results_in_parts(since=seen, until=last)
+                yield from (table for table in tables if table.num_rows)
                 seen = last
-                if table.num_rows:
-                    yield table
         if until is not None and seen is not None and seen >= until:
             return
         time.sleep(every)

@@ -6,7 +6,7 @@ once are made in one pass over slices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -18,7 +18,7 @@ from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
-from weft.plan.windows import micros
+from weft.plan.windows import Window, micros
 from weft.read.cache import Recent, TableCache
 from weft.read.duck import Duck
 from weft.read.merge import quoted
@@ -54,6 +54,15 @@ class Step:
         return build_view(self.needs)
 
 
+RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema, str], Source]
+"""Makes the rows of a node: these columns of it, in this form, under this label."""
+
+
+def in_one_pass(window: Window) -> bool:
+    """Whether many windows are made in one pass over slices, and not one after the other from blocks."""
+    return window.range // window.slide <= MAX_OVERLAP
+
+
 def kept_sql(needs: Needs) -> str:
     """The condition over a node's rows that the query's predicate is."""
     if needs.residue is None:
@@ -81,13 +90,15 @@ class Reader:
 
     def moved(self, steps: Sequence[Step], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
-        needs = steps[-1].needs
-        window = needs.window
-        tables = [result_schema(needs).empty_table()]
+        window = steps[-1].needs.window
+        assert window is not None
+        schema = result_schema(steps[-1].needs)
+        if len(ends) > 1 and in_one_pass(window):
+            return self._run(view, schema, self._steps(steps, view, state, END, partial(self._many, window, ends)))
+        tables = [schema.empty_table()]
         for end in ends:
-            assert window is not None
-            start = end - micros(window.range)
-            tables.append(self._run(view, tables[0].schema, self._steps(steps, view, state, start, end)))
+            rows = partial(self._one, end - micros(window.range), end)
+            tables.append(self._run(view, schema, self._steps(steps, view, state, END, rows)))
         return pa.concat_tables(tables)
 
     def moved_totals(
@@ -95,75 +106,78 @@ class Reader:
     ) -> pa.Table:
         """The totals of a query that moved; with `since`, only groups that changed in a later tick."""
         schema = result_schema(steps[-1].needs, changes=since is not None)
-        table = self._run(view, schema, self._steps(steps, view, state, promised, None))
+        table = self._run(view, schema, self._steps(steps, view, state, START, partial(self._totals, promised)))
         return table if since is None else table.filter(pc.greater(table.column(0), since))
 
-    def _steps(
-        self, steps: Sequence[Step], view: View, state: StreamState, start: int, end: int | None
-    ) -> list[Source]:
-        """For every part of a query its rows of all steps, those that its predicate keeps."""
+    def _steps(self, steps: Sequence[Step], view: View, state: StreamState, lead: str, rows_of: RowsOf) -> list[Source]:
+        """For every part of a query its rows of all steps, those that its predicate keeps; the column `lead` first."""
         sources = []
         for part, wanted in enumerate(view.columns):
             texts: list[str] = []
             tables: dict[str, pa.Table] = {}
-            kept = ", ".join([START if end is None else END, *map(quoted, wanted)])
+            kept = ", ".join([lead, *map(quoted, wanted)])
             for place, step in enumerate(steps):
-                rows = self._step(step, part, state, start, end, f"{part}_{place}")
+                rows = self._step(step, part, state, lead, rows_of, f"{part}_{place}")
                 texts.append(f"SELECT {kept} FROM ({rows.sql}) WHERE {kept_sql(step.needs)}")
                 tables |= rows.tables
             sources.append(Source(" UNION ALL ".join(texts), tables))
         return sources
 
-    def _step(self, step: Step, part: int, state: StreamState, start: int, end: int | None, label: str) -> Source:
+    def _step(self, step: Step, part: int, state: StreamState, lead: str, rows_of: RowsOf, label: str) -> Source:
         columns, schema = step.view.columns[part], part_schema(step.needs, part)
         node = state.synopses.get(step.needs.parts[part].node)
         if node is None:
-            lead = (START,) if end is None else ()
-            return union(label, (*lead, *columns), schema, [], "" if end is None else f"CAST(0 AS BIGINT) AS {END}")
-        synopsis = state.within(node, step.since, step.until)
-        if end is not None:
-            return window_rows(self._cache, synopsis, columns, schema, start, end, label)
-        tables = [self._cache.get(file) for file in synopsis.data if file.time_to > start]
-        return union(label, (START, *columns), schema, [("all", tables, f"{START} >= {start}")])
+            return union(label, columns, schema, [], f"CAST(0 AS BIGINT) AS {lead}")
+        return rows_of(state.within(node, step.since, step.until), columns, schema, label)
+
+    def _totals(
+        self, promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
+    ) -> Source:
+        """The rows of all ticks from the one that was promised on."""
+        tables = [self._cache.get(file) for file in synopsis.data if file.time_to > promised]
+        return union(label, (START, *columns), schema, [("all", tables, f"{START} >= {promised}")])
+
+    def _one(
+        self, start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
+    ) -> Source:
+        """The rows of the window [start, end), from the fewest blocks."""
+        return window_rows(self._cache, synopsis, columns, schema, start, end, label)
+
+    def _many(
+        self,
+        window: Window,
+        ends: Sequence[int],
+        synopsis: Synopsis,
+        columns: Sequence[str],
+        schema: pa.Schema,
+        label: str,
+    ) -> Source:
+        """The rows of several neighbouring windows, in one pass over slices."""
+        length, slide = micros(window.range), micros(window.slide)
+        rows = slice_rows(self._cache, synopsis, columns, schema, ends[0] - length, ends[-1], label)
+        kept = [quoted(column) for column in columns]
+        sql = exploded(rows, kept, first=str(ends[0]), last=str(ends[-1]), length=str(length), slide=str(slide))
+        return Source(sql, rows.tables)
 
     def windows(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], ends: Sequence[int]
     ) -> pa.Table:
         """The rows of the windows with these ends, oldest window first."""
-        assert needs.window is not None
-        schema = result_schema(needs)
+        window, schema = needs.window, result_schema(needs)
+        assert window is not None
         if not ends or any(one.node not in state.synopses for one in found):
             return schema.empty_table()
-        length, slide = micros(needs.window.range), micros(needs.window.slide)
-        if len(ends) > 1 and length // slide <= MAX_OVERLAP:
-            return self._run(
-                view,
-                schema,
-                [
-                    self._many(state.synopses[one.node], needs, part, columns, ends, length, slide)
-                    for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
-                ],
-            )
-        tables = [
-            self._run(
-                view,
-                schema,
-                [
-                    window_rows(
-                        self._cache,
-                        state.synopses[one.node],
-                        columns,
-                        part_schema(needs, part),
-                        end - length,
-                        end,
-                        str(part),
-                    )
-                    for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
-                ],
-            )
-            for end in ends
-        ]
-        return pa.concat_tables(tables)
+
+        def read(rows_of: RowsOf) -> pa.Table:
+            sources = [
+                rows_of(state.synopses[one.node], columns, part_schema(needs, part), str(part))
+                for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
+            ]
+            return self._run(view, schema, sources)
+
+        if len(ends) > 1 and in_one_pass(window):
+            return read(partial(self._many, window, ends))
+        return pa.concat_tables([read(partial(self._one, end - micros(window.range), end)) for end in ends])
 
     def finished(
         self, needs: Needs, view: View, files: Sequence[SegmentRow], requests: Sequence[str], end: int
@@ -182,23 +196,6 @@ class Reader:
             sources.append(Source(f"SELECT * FROM weft_finished{part}", {f"weft_finished{part}": rows}))
         return self._run(view, result_schema(needs), sources)
 
-    def _many(
-        self,
-        synopsis: Synopsis,
-        needs: Needs,
-        part: int,
-        columns: Sequence[str],
-        ends: Sequence[int],
-        length: int,
-        slide: int,
-    ) -> Source:
-        """The rows of several neighbouring windows, in one pass over slices."""
-        rows = slice_rows(
-            self._cache, synopsis, columns, part_schema(needs, part), ends[0] - length, ends[-1], str(part)
-        )
-        kept = [quoted(column) for column in columns]
-        sql = exploded(rows, kept, first=str(ends[0]), last=str(ends[-1]), length=str(length), slide=str(slide))
-        return Source(sql, rows.tables)
 
     def running(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], *, since: int | None = None

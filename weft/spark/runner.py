@@ -17,6 +17,7 @@ from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.reading import configured, is_file_source, read_files
+from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +39,15 @@ START_SECONDS = 30
 class Runner:
     """Starts and stops the streaming query of one stream."""
 
-    def __init__(self, session: SparkSession, ticker: Ticker, dataframe: DataFrame | None, checkpoint: str) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        ticker: Ticker,
+        dataframe: DataFrame | None,
+        checkpoint: str,
+        status: StreamStatus,
+    ) -> None:
+        self._status, self._said = status, AT_REST
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -65,21 +74,30 @@ class Runner:
                     f"stream {self._ticker.stream.name!r} is running",
                     hint="Call engine.stop() first.",
                 )
-            self._failure, self._stopping, self._first = None, False, True
-            self._ticker.start_anew()
-            rows = project(self._rows(), self._ticker.stream)
-            writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
-            self._session.conf.set(*LEFTOVERS_ALLOWED)
-            self._started.clear()
             try:
-                self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
-            except (Py4JError, PySparkException) as error:
-                raise EngineError(
-                    "stream-failed",
-                    f"stream {self._ticker.stream.name!r} cannot start from {self._checkpoint}: {reason_of(error)}",
-                    hint="What is committed stays readable. Restore the checkpoint from a backup if it is damaged.",
-                ) from error
+                self._begin(**trigger)
+            except Exception as error:
+                self._say(FAILED, error)
+                raise
+            # Before the first tick may fail, which waits for this: what is said last must be what happened last.
+            self._say(RUNNING)
             self._started.set()
+
+    def _begin(self, **trigger: Any) -> None:
+        self._failure, self._stopping, self._first = None, False, True
+        self._ticker.start_anew()
+        rows = project(self._rows(), self._ticker.stream)
+        writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
+        self._session.conf.set(*LEFTOVERS_ALLOWED)
+        self._started.clear()
+        try:
+            self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+        except (Py4JError, PySparkException) as error:
+            raise EngineError(
+                "stream-failed",
+                f"stream {self._ticker.stream.name!r} cannot start from {self._checkpoint}: {reason_of(error)}",
+                hint="What is committed stays readable. Restore the checkpoint from a backup if it is damaged.",
+            ) from error
 
     def wait(self) -> None:
         """Wait until the query ends by itself; raise what ended it."""
@@ -90,6 +108,8 @@ class Runner:
                 if not isinstance(self._failure, _Stopped):
                     self._reported = True
                     raise self._reason(error) from error
+            finally:
+                self._say_how_it_ended()
 
     def stop(self) -> None:
         """Stop between two ticks: a tick that is under way is finished first."""
@@ -104,7 +124,7 @@ class Runner:
 
     def check(self) -> None:
         """Raise what ended the query, if anything did; once, so that closing after a caught error is quiet."""
-        error = self._ended_by()
+        error = self._say_how_it_ended()
         if error is not None and not self._reported:
             self._reported = True
             raise self._reason(error) from error
@@ -112,8 +132,19 @@ class Runner:
     @property
     def trouble(self) -> BaseException | None:
         """What ended the query; None while it runs, and where it was stopped or came to the end of its rows."""
-        error = self._ended_by()
+        error = self._say_how_it_ended()
         return None if error is None else self._reason(error)
+
+    def _say_how_it_ended(self) -> BaseException | None:
+        """Say, once, that a query that ran does so no more; what ended it, None for nothing or where it runs."""
+        error = self._ended_by()
+        if self._query is not None and not self.active and self._said == RUNNING:
+            self._say(AT_REST) if error is None else self._say(FAILED, self._reason(error))
+        return error
+
+    def _say(self, status: str, error: BaseException | None = None) -> None:
+        self._said = status
+        self._status.say(status, error)
 
     def _ended_by(self) -> BaseException | None:
         if self._query is None or self.active or isinstance(self._failure, _Stopped):
@@ -154,6 +185,9 @@ class Runner:
                 self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
         except BaseException as error:
             self._failure = error
+            if not isinstance(error, _Stopped):
+                # Now, because nobody may look at this process for long.
+                self._say(FAILED, self._reason(error))
             raise
 
     def _rows(self) -> DataFrame:

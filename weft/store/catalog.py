@@ -66,10 +66,12 @@ def sqlite_url(path: Path | str) -> str:
 class Catalog:
     """A catalog by its SQLAlchemy URL, made when there is none and migrated when it has an older format.
 
-    Threads may share it, processes open their own.
+    Threads may share it, processes open their own. Without `make` there must be one: its file may be there and empty,
+    because all that was ever committed stood in a log that is lost.
     """
 
-    def __init__(self, url: str, *, clock: Clock = utc_now) -> None:
+    def __init__(self, url: str, *, clock: Clock = utc_now, make: bool = True) -> None:
+        self._make = make
         self._clock = clock
         self._lock = threading.Lock()
         self._writing: int | None = None
@@ -158,6 +160,12 @@ class Catalog:
             with self._exclusive() as connection:
                 # Asked again, because another process may have done it in between.
                 found = _find_format(connection, self._name)
+                if found is None and not self._make:
+                    raise StateError(
+                        "catalog-lost",
+                        f"there is state, but {self._name} holds nothing",
+                        hint="Restore catalog.sqlite and its -wal from a backup, or start with another state folder.",
+                    )
                 if found is None:
                     tables.metadata.create_all(connection)
                     rows = [{"key": "format", "value": str(FORMAT)}, {"key": "revision", "value": "0"}]
@@ -309,5 +317,5 @@ def _refusal(error: DBAPIError, name: str) -> StateError:
 
 
 def _unreadable(message: str) -> StateError:
-    hint = "Check the path and its permissions; restore the file from a backup, or start with another state folder."
+    hint = "Check the path, its permissions and the disk; if the file itself is damaged, restore it from a backup."
     return StateError("catalog-unreadable", message, hint=hint)

@@ -34,6 +34,8 @@ SUMS = "sums"
 """The key under which the sums of all tables are kept."""
 COSTS = "costs"
 """The key under which the measured costs are kept."""
+STATUS = "status of "
+"""Before a stream's name: the key under which is kept how it fares."""
 Clock = Callable[[], datetime]
 Row = TypeVar("Row", bound=CatalogRow)
 
@@ -72,6 +74,17 @@ class Reader:
         """What things cost on this machine, as far as that was measured."""
         stored = meta_value(self._connection, COSTS)
         return {} if stored is None else json.loads(stored)
+
+    def status(self, stream: str) -> dict[str, Any]:
+        """What whoever ran the stream last said of it; nothing where nobody did, or where it cannot be read.
+
+        No answer depends on it, so it is in no sum, and damage to it refuses nobody.
+        """
+        try:
+            said = json.loads(meta_value(self._connection, STATUS + stream) or "{}")
+        except ValueError:
+            return {}
+        return said if isinstance(said, dict) else {}
 
     def streams(self) -> tuple[StreamRow, ...]:
         return self._select(StreamRow)

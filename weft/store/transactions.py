@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, sel
 
 from weft.errors import EngineError, StateError
 from weft.store import tables
-from weft.store.snapshot import COSTS, SUMS, Clock, Reader, chunks, meta_value
+from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import (
     TABLE_OF,
@@ -82,8 +82,16 @@ class Writer(Reader):
 
     def put_costs(self, costs: Mapping[str, float]) -> None:
         """Keep what things cost on this machine."""
-        self._connection.execute(delete(tables.meta).where(tables.meta.c.key == COSTS))
-        self._connection.execute(insert(tables.meta), [{"key": COSTS, "value": json.dumps(dict(costs))}])
+        self._put_meta(COSTS, json.dumps(dict(costs)))
+
+    def put_status(self, stream: str, said: Mapping[str, Any]) -> None:
+        """Keep how a stream fares; nothing of a stream that is not there."""
+        if self.stream(stream) is not None:
+            self._put_meta(STATUS + stream, json.dumps(dict(said)))
+
+    def _put_meta(self, key: str, value: str) -> None:
+        self._connection.execute(delete(tables.meta).where(tables.meta.c.key == key))
+        self._connection.execute(insert(tables.meta), [{"key": key, "value": value}])
 
     def put_stream(self, row: StreamRow) -> None:
         """Add the stream or replace its definition; `created_at` stays that of the first time."""
@@ -101,6 +109,7 @@ class Writer(Reader):
         self._delete(tables.plans.c.stream, [name])
         self._delete(tables.ticks.c.stream, [name])
         self._delete(tables.tick_log.c.stream, [name])
+        self._connection.execute(delete(tables.meta).where(tables.meta.c.key == STATUS + name))
         if found:
             self.bump_revision()
         return found
