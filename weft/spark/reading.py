@@ -22,6 +22,9 @@ STREAMING_OPTIONS = frozenset(
 # whose header is another one fails, and numbers of one column are never counted as those of another.
 BY_PLACE = "enforceschema"
 CORRUPT_OPTION = "columnnameofcorruptrecord"
+# Spark passes over a file that is so much older than the newest it has read, by default a week, and says nothing. Files
+# are copied with their dates: this is more than lies between any two.
+FILE_AGE, ANY_AGE = "maxfileage", "1000000d"
 # What makes a path a pattern to Hadoop.
 GLOB = frozenset("{}[]*?\\")
 
@@ -45,6 +48,15 @@ def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Re
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
     return reader.format(stream.source).options(**options).schema(", ".join(columns))
+
+
+def open_stream(session: SparkSession, stream: Stream) -> DataFrame:
+    """The rows of a stream's source as they arrive."""
+    ours = {}
+    if is_file_source(stream) and FILE_AGE not in {name.lower() for name in stream.options}:
+        ours[FILE_AGE] = ANY_AGE
+    reader = configured(session.readStream, stream, {**stream.options, **ours})
+    return reader.load(stream.path) if stream.path is not None else reader.load()
 
 
 def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> DataFrame:
