@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import weft
 from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, parquet, table, write_case
 from tests.engine.harness import feed
-from weft.spark.dead import AHEAD, NO_TIME, ROW_KEPT, UNPARSABLE
+from weft.spark.dead import AHEAD, BAD_FILE, NO_TIME, ROW_KEPT, UNPARSABLE
 from weft.spark.paths import can_be_fetched
 
 
@@ -188,6 +188,23 @@ def test_a_letter_of_a_file_with_another_header_says_so(tmp_path: Path, spark: S
         engine.run_available()
         ((said,),) = [json.loads(row).values() for row in engine.dead_letters("s")["row"].to_pylist()]
     assert "CSV header does not conform to the schema. Header: ts, n, k Schema: ts, k, n" in said
+
+
+def test_words_of_a_file_are_not_taken_for_a_fault_that_may_pass(tmp_path: Path, spark: SparkSession) -> None:
+    """A file may be called as it likes, and quote what it likes: it is unreadable, and the stream goes on."""
+    for folder, name, content in (
+        ("rubbish", "x-OutOfMemoryError Permission denied.parquet", b"rubbish" * 20),
+        ("headed", "FetchFailed.csv", lines("ts,No space left on device,n", "1970-01-01 00:00:10,a,1")),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(content)
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("p", source="parquet", path=tmp_path / "rubbish", schema=DDL, event_time="ts")
+        engine.add_stream("c", source="csv", path=tmp_path / "headed", schema=DDL, event_time="ts",
+                          options={"header": True})
+        engine.run_available()
+        for stream in ("p", "c"):
+            assert engine.metrics()["streams"][stream]["dead_letters"] == {BAD_FILE: 1}
 
 
 def test_files_read_again_are_read_as_the_stream_reads_them(tmp_path: Path, spark: SparkSession) -> None:
