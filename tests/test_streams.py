@@ -41,6 +41,12 @@ def define(**changes: Any) -> Stream:
     ({"options": {"mode": "DROPMALFORMED", "MODE": "PERMISSIVE"}}, "bad-option"),
     ({"options": {"MODE": "PERMISSIVE", "mode": "DROPMALFORMED"}}, "bad-option"),
     ({"options": {"sep": ",", "Sep": ";"}}, "bad-option"),
+    ({"options": {"ignoreCorruptFiles": True}}, "bad-option"),
+    ({"options": {"IGNOREMISSINGFILES": "TRUE"}}, "bad-option"),
+    ({"options": {"fileNameOnly": "yes"}}, "bad-option"),
+    ({"options": {"columnNameOfCorruptRecord": "rest"}}, "bad-option"),
+    ({"options": {"columnNameOfCorruptRecord": "NONE"}}, "bad-option"),
+    ({"options": {"COLUMNNAMEOFCORRUPTRECORD": "ts"}}, "bad-option"),
 ])
 def test_what_has_a_wrong_type_is_refused_by_a_code(given: dict[str, Any], code: str) -> None:
     with pytest.raises(WeftError) as refused:
@@ -60,6 +66,8 @@ def test_a_path_may_be_a_path(tmp_path: Path) -> None:
 
 def test_options_that_differ_are_kept() -> None:
     assert define(options={"header": True, "sep": ";"}).options == {"header": "True", "sep": ";"}
+    assert define(options={"ignoreCorruptFiles": False}).options == {"ignoreCorruptFiles": "False"}
+    assert define(options={"columnNameOfCorruptRecord": "none"}).options == {"columnNameOfCorruptRecord": "none"}
 
 
 @pytest.mark.parametrize("trigger", ["-5 seconds", "10 seconds -1 minute", "soon", "", 5])

@@ -13,7 +13,7 @@ from weft.errors import SqlError, StreamError
 from weft.plan.windows import duration_text, micros
 from weft.sql.ddl import parse_duration, parse_schema
 from weft.sql.query import StreamSchema
-from weft.sql.types import TIMESTAMP, DataType
+from weft.sql.types import STRING, TIMESTAMP, DataType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,13 +30,23 @@ MAX_PATH = 4096
 MAX_COLUMN = 255
 MAX_OPTION = 1000
 
+# Options by which Spark leaves rows out and does not say so, in lower case as it compares them, and what they would do.
+LOSING = {
+    "ignorecorruptfiles": "pass over files that cannot be read",
+    "ignoremissingfiles": "pass over files that are gone",
+    "filenameonly": "take files of one name in two folders for one",
+}
+CORRUPT_OPTION = "columnnameofcorruptrecord"
+
+Columns = tuple[tuple[str, DataType], ...]
+
 
 @dataclass(frozen=True)
 class Stream:
     """A registered stream. `source` is None for one that is handed over as a DataFrame each time."""
 
     name: str
-    columns: tuple[tuple[str, DataType], ...]
+    columns: Columns
     event_time: str
     watermark: timedelta
     source: str | None = None
@@ -152,10 +162,10 @@ def define_stream(
         path = os.fspath(path)
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
         check_text("" if text is None else text, what, longest)
-    return Stream(name, columns, found, delay, source, path, _options(name, options), _ahead(max_ahead))
+    return Stream(name, columns, found, delay, source, path, _options(name, options, columns), _ahead(max_ahead))
 
 
-def _options(stream: str, options: Mapping[str, Any] | None) -> dict[str, str]:
+def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -> dict[str, str]:
     """The options as texts, as Spark takes them."""
     if not isinstance(options, Mapping | None) or not all(isinstance(key, str) for key in options or ()):
         hint = 'Write for example options={"header": "true"}.'
@@ -174,14 +184,33 @@ def _options(stream: str, options: Mapping[str, Any] | None) -> dict[str, str]:
             f"the options {twice[:60]!r} and {once[twice.lower()][:60]!r} of stream {stream!r} are one to Spark",
             hint="Leave one of them out.",
         )
-    mode = {key.lower(): value for key, value in given.items()}.get("mode", "PERMISSIVE")
+    _check_rows_kept(stream, {key.lower(): value for key, value in given.items()}, columns)
+    return given
+
+
+def _check_rows_kept(stream: str, given: Mapping[str, str], columns: Columns) -> None:
+    """Refuse options, their names in lower case, by which rows or values are lost and nobody hears of it."""
+    mode, column = given.get("mode", "PERMISSIVE"), given.get(CORRUPT_OPTION)
     if mode.upper() != "PERMISSIVE":
         raise StreamError(
             "bad-option",
             f"mode={mode} would lose rows of stream {stream!r}, or stop it at the first bad one",
             hint="Leave mode out: rows that cannot be parsed go to engine.dead_letters().",
         )
-    return given
+    for key, what in LOSING.items():
+        if given.get(key, "false").lower() != "false":
+            raise StreamError(
+                "bad-option",
+                f"{key}={given[key][:60]} would {what}, and so lose rows of stream {stream!r}",
+                hint="Leave it out: files that cannot be read go to engine.dead_letters(), any other stops the stream.",
+            )
+    # Spark looks for that column by its very name; without it, values that do not fit their type would be NULL.
+    if column is not None and dict(columns).get(column) != STRING:
+        raise StreamError(
+            "bad-option",
+            f"columnNameOfCorruptRecord={column[:60]} is no column of type string of stream {stream!r}",
+            hint="Declare it as string, or leave it out: rows that cannot be parsed go to engine.dead_letters().",
+        )
 
 
 def _ahead(text: str | None) -> timedelta | None:

@@ -200,7 +200,43 @@ ORC = [
     Case("columns in another order", "orc", as_orc(table().select(["n", "ts", "k"])), {}, GOOD, 6),
     Case("other letters' case", "orc", as_orc(table().rename_columns(["TS", "K", "N"])), {}, GOOD, 6),
 ]
-CASES = {"json": JSON, "csv": CSV, "parquet": PARQUET, "orc": ORC}
+X = "<row><ts>1970-01-01T00:00:10Z</ts><k>a</k><n>5</n></row>"
+
+
+def xml(name: str, rows: str, *outcome: object, end: str = "</rows>") -> Case:
+    """An XML file, whose rows are its elements <row>."""
+    content = f"<rows>{rows}{end}".encode()
+    return Case(name, "xml", content, *outcome, options={"rowTag": "row"})  # type: ignore[arg-type]
+
+
+# Where XML is broken nobody can say where the next row begins: all that follows in the file is one letter.
+XML = [
+    xml("right", X + X, {}, 2, 10),
+    xml("truncated", X + X[:30], {UNPARSABLE: 1}, 1, 5, end=""),
+    xml("foot cut off", X, {}, 1, 5, end=""),
+    xml("broken in its middle", X + X.replace("</k>", "</j>") + X, {UNPARSABLE: 1}, 1, 5),
+    xml("rubbish between rows", X + " & < " + X, {UNPARSABLE: 1}, 1, 5),
+    xml("text for a number", X + X.replace("5", "five") + X, {UNPARSABLE: 1}, 2, 10),
+    xml("number too long", X.replace("5", "99999999999"), {UNPARSABLE: 1}),
+    xml("fraction for a number", X.replace("5", "1.5"), {UNPARSABLE: 1}),
+    xml("bad time", X.replace("1970-01-01T00:00:10Z", "soon") + X, {UNPARSABLE: 1}, 1, 5),
+    xml("no time", "<row><k>a</k><n>1</n></row>" + X, {NO_TIME: 1}, 1, 5),
+    xml("far ahead", X.replace("1970-01-01T00:00:10Z", FAR), {AHEAD: 1}),
+    xml("elements for a text", X.replace(">a<", "><x>1</x><"), {}, 1, 5),
+    Case("not xml", "xml", b"this is no xml", {UNPARSABLE: 1}, options={"rowTag": "row"}),
+    Case("bytes that are no text", "xml", f"<rows>{X}".encode() + X.encode().replace(b">a<", b">\xff\xfe<"), {BAD_FILE: 1},
+         options={"rowTag": "row"}),
+    Case("empty file", "xml", b"", options={"rowTag": "row"}),
+    # Schema drift.
+    xml("column added", X.replace("</row>", "<more>1</more></row>"), {}, 1, 5),
+    xml("column dropped", X.replace("<n>5</n>", ""), {}, 1, 0),
+    xml("column renamed", X.replace("n>", "m>"), {}, 1, 0),
+    xml("event time renamed", X.replace("ts>", "time>"), {NO_TIME: 1}),
+    xml("columns in another order", "<row><n>5</n><k>a</k><ts>1970-01-01T00:00:10Z</ts></row>", {}, 1, 5),
+    xml("other letters' case", X.replace("n>", "N>"), {}, 1, 5),
+    xml("another tag for rows", X.replace("row>", "line>")),
+]
+CASES = {"xml": XML, "json": JSON, "csv": CSV, "parquet": PARQUET, "orc": ORC}
 
 
 def good_file(source: str, path: Path, header: bool = False) -> None:
@@ -211,6 +247,8 @@ def good_file(source: str, path: Path, header: bool = False) -> None:
     elif source == "csv":
         rows = (f"1970-01-01 00:00:{10 + place},a,{place + 1}" for place in range(GOOD))
         path.write_bytes(lines(*(["ts,k,n"] if header else []), *rows))
+    elif source == "xml":
+        path.write_text("<rows>" + "".join(X.replace("5", str(place + 1)) for place in range(GOOD)) + "</rows>")
     else:
         path.write_bytes(lines(*(J.replace("5", str(place + 1)) for place in range(GOOD))))
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +24,7 @@ from pyspark.sql import SparkSession
 import weft
 from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, parquet, table, write_case
 from tests.engine.harness import feed
-from weft.spark.dead import AHEAD, NO_TIME, ROW_KEPT, UNPARSABLE
+from weft.spark.dead import AHEAD, BAD_FILE, NO_TIME, ROW_KEPT, UNPARSABLE
 from weft.spark.paths import can_be_fetched
 
 
@@ -113,7 +116,22 @@ def replace_by_link(file: Path) -> None:
     file.symlink_to(file.with_name("nowhere"))
 
 
-ROOT_READS_ALL = pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def reads_all() -> bool:
+    """Whether this process may read what nobody may, as root's do."""
+    with tempfile.NamedTemporaryFile() as file:
+        os.chmod(file.name, 0)
+        return os.access(file.name, os.R_OK)
+
+
+READS_ALL = reads_all()
+# Runs a command after PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH.
+WITHOUT_RIGHTS = """
+import ctypes, os, sys
+for right in (1, 2):
+    ctypes.CDLL(None).prctl(24, right, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+FORBIDDEN = pytest.mark.skipif(READS_ALL, reason="nothing is forbidden to root; see the next test")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +140,7 @@ ROOT_READS_ALL = pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbid
         pytest.param(Path.unlink, id="gone"),
         pytest.param(replace_by_folder, id="a folder in its place"),
         pytest.param(replace_by_link, id="a link to nowhere"),
-        pytest.param(lambda file: file.chmod(0), id="forbidden", marks=ROOT_READS_ALL),
+        pytest.param(lambda file: file.chmod(0), id="forbidden", marks=FORBIDDEN),
     ],
 )
 def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
@@ -154,6 +172,19 @@ def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
         engine.run_available()
         assert query.result().to_pylist() == [{"c": 9}]
         assert engine.metrics()["streams"]["s"]["dead_letters"] == {}
+
+
+@pytest.mark.skipif(not READS_ALL, reason="the case above has run")
+def test_a_file_that_may_not_be_read_stops_the_stream_of_who_reads_not_all(tmp_path: Path) -> None:
+    """The forbidden file once more, in a process of root's without the right to read whatever is forbidden."""
+    case = f"{__file__}::{test_a_file_that_is_gone_stops_the_stream_until_it_is_back.__name__}[forbidden]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'tests'}", case]
+    done = subprocess.run([sys.executable, "-c", WITHOUT_RIGHTS, *command], cwd=Path(__file__).parents[2],
+                          capture_output=True, text=True, timeout=300, check=False,
+                          env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")})
+    if "1 skipped" in done.stdout:
+        pytest.skip("this root cannot give up its rights")
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_file_that_is_rewritten_counts_as_it_was_when_it_was_read(tmp_path: Path, spark: SparkSession) -> None:
@@ -188,6 +219,23 @@ def test_a_letter_of_a_file_with_another_header_says_so(tmp_path: Path, spark: S
         engine.run_available()
         ((said,),) = [json.loads(row).values() for row in engine.dead_letters("s")["row"].to_pylist()]
     assert "CSV header does not conform to the schema. Header: ts, n, k Schema: ts, k, n" in said
+
+
+def test_words_of_a_file_are_not_taken_for_a_fault_that_may_pass(tmp_path: Path, spark: SparkSession) -> None:
+    """A file may be called as it likes, and quote what it likes: it is unreadable, and the stream goes on."""
+    for folder, name, content in (
+        ("rubbish", "x-OutOfMemoryError Permission denied.parquet", b"rubbish" * 20),
+        ("headed", "FetchFailed.csv", lines("ts,No space left on device,n", "1970-01-01 00:00:10,a,1")),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(content)
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("p", source="parquet", path=tmp_path / "rubbish", schema=DDL, event_time="ts")
+        engine.add_stream("c", source="csv", path=tmp_path / "headed", schema=DDL, event_time="ts",
+                          options={"header": True})
+        engine.run_available()
+        for stream in ("p", "c"):
+            assert engine.metrics()["streams"][stream]["dead_letters"] == {BAD_FILE: 1}
 
 
 def test_files_read_again_are_read_as_the_stream_reads_them(tmp_path: Path, spark: SparkSession) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,19 +20,13 @@ from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import reason_of
 from weft.spark.guilty import suspects, values_of
 from weft.spark.level0 import MOMENT, Statement
+from weft.spark.passing import may_pass
 from weft.spark.paths import can_be_fetched, is_file
 from weft.streams import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# What Spark says where it was not the file's content that failed: executors that die, memory or a disk that is full, a
-# job that was cancelled, a file that is not there. That may pass.
-TRANSIENT = re.compile(
-    r"FILE_NOT_EXIST|FileNotFoundException|AccessDeniedException|AccessControlException|Permission denied|"
-    r"Input/output error|ConnectException|TimeoutException|UnknownHostException|ExecutorLostFailure|"
-    r"OutOfMemoryError|No space left on device|SPARK_JOB_CANCELLED|Filesystem closed|FetchFailed",
-)
 Read = Callable[[Sequence[str]], "DataFrame"]
 
 
@@ -140,7 +133,7 @@ class SparkBatch:
                 raise PySparkException(f"{file} is not there as a file any more")
             trouble = _trouble(self.read([file])) or self._drift([file])
             if trouble is not None:
-                if TRANSIENT.search(str(trouble)) or not can_be_fetched(self.rows.sparkSession, file):
+                if may_pass(trouble) or not can_be_fetched(self.rows.sparkSession, file):
                     raise trouble
                 bad[file] = reason_of(trouble)
         return bad

@@ -16,6 +16,7 @@ from weft.spark.dead import CORRUPT, moment
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
+from weft.spark.texts import valid_texts
 from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.streams import Stream, quoted
 
@@ -59,7 +60,7 @@ def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -
             counted = session.sql(f"SELECT count(*), count({MOMENT}), max({MOMENT}) FROM {view}").collect()[0]
             return Batch(counted[0], counted[0] - counted[1], counted[2], {})
         texts = (bounded(one.sql.replace("{rows}", view), one, session) for one in statements)
-        tables = [session.sql(text).toArrow() for text in texts]
+        tables = [valid_texts(session.sql(text).toArrow()) for text in texts]
     finally:
         session.catalog.dropTempView(view)
     return _split(statements, tables, batch_id)

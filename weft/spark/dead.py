@@ -30,7 +30,7 @@ CORRUPT = "weft_corrupt"
 # The column with the file that a row came from, where it is read again.
 SOURCE = "weft_source"
 # Formats whose rows are parsed one by one, so that one of them can be wrong.
-PARSED = frozenset({"csv", "json"})
+PARSED = frozenset({"csv", "json", "xml"})
 # Of one tick no more than this many are kept to look at; all are counted.
 LETTERS_KEPT = 10_000
 # And of each the beginning, in characters: a source may hold lines of any length.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from weft.spark.dead import CORRUPT, PARSED
-from weft.streams import Stream, quoted
+from weft.streams import CORRUPT_OPTION, Stream, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -21,7 +21,11 @@ STREAMING_OPTIONS = frozenset(
 # Spark takes the columns of a CSV file by their place whatever its header says, unless this is "false": then a file
 # whose header is another one fails, and numbers of one column are never counted as those of another.
 BY_PLACE = "enforceschema"
-CORRUPT_OPTION = "columnnameofcorruptrecord"
+# Spark passes over a file that is so much older than the newest it has read, by default a week, and says nothing. Files
+# are copied with their dates: this is more than lies between any two.
+FILE_AGE, ANY_AGE = "maxfileage", "1000000d"
+# Whatever the session says, which may be the user's own: a file that is gone or unreadable is never passed over.
+NONE_IGNORED = {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"}
 # What makes a path a pattern to Hadoop.
 GLOB = frozenset("{}[]*?\\")
 
@@ -44,7 +48,17 @@ def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Re
     if stream.source.lower() in PARSED and CORRUPT_OPTION not in given:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    return reader.format(stream.source).options(**options).schema(", ".join(columns))
+    ours = NONE_IGNORED if is_file_source(stream) else {}
+    return reader.format(stream.source).options(**{**options, **ours}).schema(", ".join(columns))
+
+
+def open_stream(session: SparkSession, stream: Stream) -> DataFrame:
+    """The rows of a stream's source as they arrive."""
+    ours = {}
+    if is_file_source(stream) and FILE_AGE not in {name.lower() for name in stream.options}:
+        ours[FILE_AGE] = ANY_AGE
+    reader = configured(session.readStream, stream, {**stream.options, **ours})
+    return reader.load(stream.path) if stream.path is not None else reader.load()
 
 
 def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> DataFrame:
@@ -59,7 +73,7 @@ def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> D
 def types_in(session: SparkSession, stream: Stream, files: Sequence[str]) -> dict[str, str]:
     """The types that the files themselves give their columns, by name in lower case."""
     assert stream.source is not None
-    reader = session.read.format(stream.source).options(**{**_options(stream), "mergeSchema": "true"})
+    reader = session.read.format(stream.source).options(**{**_options(stream), **NONE_IGNORED, "mergeSchema": "true"})
     return {one.name.lower(): one.dataType.simpleString() for one in reader.load(list(files)).schema.fields}
 
 

@@ -16,7 +16,7 @@ from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.failure import JAVA_GONE, reason_of
-from weft.spark.reading import configured, is_file_source, read_files
+from weft.spark.reading import is_file_source, open_stream, read_files
 from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
 
 if TYPE_CHECKING:
@@ -200,8 +200,7 @@ class Runner:
                     hint=f"Call engine.add_stream({stream.name!r}, dataframe=...) again after opening.",
                 )
             return self._dataframe
-        reader = configured(self._session.readStream, stream, stream.options)
-        return reader.load(stream.path) if stream.path is not None else reader.load()
+        return open_stream(self._session, stream)
 
 
 class JobCounter:

@@ -1,0 +1,48 @@
+"""Strings that are no UTF-8, made such before anything is stored.
+
+Spark takes the bytes of a string in Parquet, ORC or a DataFrame as they are and never looks at them. DuckDB and Python
+do: a value would be cut off there, or could not be read. To look at every row costs a tenth of a tick; few values are
+left when it is aggregated, and there it costs nothing that can be measured. So such rows count, in every query and
+whatever others are registered, and what is no UTF-8 in a result is U+FFFD, as in all that Spark itself prints.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+
+def valid_texts(table: pa.Table) -> pa.Table:
+    """The table with valid strings; the same where they all are."""
+    for place, field in enumerate(table.schema):
+        if _has_text(field.type) and not _is_valid(table.column(place)):
+            chunks = [_mended(chunk) for chunk in table.column(place).chunks]
+            table = table.set_column(place, field, pa.chunked_array(chunks, field.type))
+    return table
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    """Whether values of the type hold strings; partial rows have them alone, and beside what they were chosen by."""
+    return pa.types.is_string(kind) or (pa.types.is_struct(kind) and any(_has_text(one.type) for one in kind))
+
+
+def _is_valid(column: pa.ChunkedArray) -> bool:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _mended(column: pa.Array) -> pa.Array:
+    """The column with U+FFFD for what is no UTF-8.
+
+    >>> _mended(pa.array([b"ab\\xffcd", None]).view(pa.string())).to_pylist()
+    ['ab\\ufffdcd', None]
+    """
+    if pa.types.is_struct(column.type):
+        parts = [_mended(column.field(place)) for place in range(column.type.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(column.type), mask=column.is_null())
+    if not pa.types.is_string(column.type):
+        return column
+    texts = [None if one is None else one.decode(errors="replace") for one in column.cast(pa.binary()).to_pylist()]
+    return pa.array(texts, column.type)
