@@ -21,6 +21,7 @@ from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.spark.failure import has_condition, lost_with_executor, on_row, reason_of
 from weft.spark.level0 import Statement, statements
+from weft.spark.passing import is_nobodys_fault
 from weft.store.derive import NewRows, merge_from, new_rows
 
 # PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
@@ -74,7 +75,8 @@ def blame(
 ) -> dict[str, str]:
     """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read.
 
-    Raises what a lost executor raises: then all must begin anew, and who would have failed is not known.
+    Raises what a lost executor, a full disk or the like raises: then all must begin anew, at once or when the cause is
+    gone, and who would have failed is not known.
     """
 
     def trial(names: Sequence[str], batch: Arrived = batch) -> str:
@@ -83,7 +85,7 @@ def blame(
         try:
             merge_step(batch.aggregate(network, parts), network, parts, watermark, duck, batch.mark.batch_id)
         except FAILURES as error:
-            if lost_with_executor(error):
+            if lost_with_executor(error) or is_nobodys_fault(error):
                 raise
             return reason_of(error)
         return ""
@@ -126,7 +128,7 @@ def _told_on_rows(
                 # The last trial was that of this row; the first may have failed on another one.
                 told[name] = on_row(why, row.values(columns[name]))
         except Exception as error:
-            if lost_with_executor(error):
+            if lost_with_executor(error) or is_nobodys_fault(error):
                 raise
             log.warning("row not found", extra={"query": name, "reason": reason_of(error)})
     return told

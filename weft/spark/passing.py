@@ -1,4 +1,4 @@
-"""Whether a file could not be read for a reason that may pass, and not because of what is in it.
+"""Whether something failed for a reason that may pass, and not because of what is in a file or in a query.
 
 Spark's messages quote names of files and what stands in them: a file may be called `x-OutOfMemoryError.parquet`, and
 the header of another may be `No space left on device`. So what is believed is what no user can write: the classes of
@@ -30,6 +30,7 @@ OPERATIONS = frozenset({"java.io.IOException", "java.nio.file.FileSystemExceptio
 ABORTED = re.compile(
     r"Job aborted due to stage failure: [^:]*: Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): ([\w.$]+)"
 )
+MEMORY = "OutOfMemoryError"
 # Chains of causes are short; one that leads back to itself is not followed for ever.
 LONGEST = 50
 
@@ -37,6 +38,13 @@ LONGEST = 50
 def may_pass(error: Exception) -> bool:
     """Whether the next attempt may succeed with the file as it is."""
     return any(_passes(*cause) for cause in _causes(error))
+
+
+def is_nobodys_fault(error: Exception) -> bool:
+    """Whether a full disk, a lost executor or the like failed a job. Memory may well be the fault of one query."""
+    causes = list(_causes(error))
+    memory = any(kind.endswith(MEMORY) or MEMORY in said.split("\n")[0] for kind, _, said in causes)
+    return not memory and any(_passes(*cause) for cause in causes)
 
 
 def _passes(kind: str, condition: str, said: str) -> bool:
