@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 CANARY = "canary-of-the-environment-4c1f"
 # A killed process leaves what the operating system holds, on a disk or in memory; there no test waits for a disk.
 MEMORY = Path("/dev/shm")
+ROOM = 4 * 2**30
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+    # Temporary folders are there too: a disk takes milliseconds for what every small transaction waits for.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # The property of a test under which a line is kept for the end of the report.
 TOLD = "told"
 # A machine that has other things to do makes no example wrong.

@@ -15,7 +15,6 @@ from weft.plan.placement import Placement
 from weft.read.cache import TableCache
 from weft.read.duck import Duck
 from weft.registered import Registered, moved
-from weft.registry import FAILED
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
@@ -27,7 +26,7 @@ from weft.store.letters import Filed, file_letters
 from weft.store.rows import START
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, SegmentRow, TickRow
+from weft.store.tables import EARLIEST, FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, SegmentRow, TickRow
 from weft.store.tend import write_product
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from weft.plan.windows import micros
 from weft.read.merge import quoted
 from weft.read.reader import NEVER, in_one_pass, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
-from weft.registry import FAILED
 from weft.store.ledger import gather, horizon
 from weft.store.state import StreamState
-from weft.store.tables import EARLIEST
+from weft.store.tables import EARLIEST, FAILED
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame

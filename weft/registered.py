@@ -88,6 +88,11 @@ class Registered:
             for one, since, until in zip(needs, moves[:-1], moves[1:], strict=True)
         )
 
+    def elsewhere(self, placement: Placement) -> Registered:
+        """The query as it would be in another place; nothing is kept."""
+        definition = {**self.row.definition, **placement.definition()}
+        return placed(replace(self, row=replace(self.row, definition=definition)))
+
     @property
     def reach(self) -> int | None:
         """How far behind the watermark its rows are still needed, in microseconds; None for ever."""

@@ -17,18 +17,17 @@ from uuid import uuid4
 from weft.accepted import RefusedQuery, accepted_aggregates, accepted_streams
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
+from weft.changes import Decide
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
-from weft.plan.placement import Placement
-from weft.registered import Registered, check_readable, compiled, keep_of, keep_text, moved, placed
+from weft.registered import Registered, check_readable, compiled, keep_of, keep_text, placed
 from weft.store.catalog import Catalog, Reader
-from weft.store.tables import EARLIEST, AggregateRow, QueryChange, QueryRow, StreamRow
+from weft.store.tables import FAILED, AggregateRow, QueryRow, StreamRow
 from weft.streams import Stream
 
 log = logging.getLogger("weft.registry")
 
 DEFAULT_KEEP = "7 days"
-FAILED = "failed"
 
 
 class Registry:
@@ -259,66 +258,13 @@ class Registry:
                 if stream in (None, one.row.stream) and (failed or one.row.status != FAILED)
             }
 
-    def fail(self, queries: Mapping[str, Registered], reasons: Mapping[str, str]) -> None:
-        """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped.
-
-        One that was replaced by another of its name meanwhile is passed over.
-        """
+    def change(self, decide: Decide, point: str) -> None:
+        """Change queries in one transaction, by what is decided over them as they are in it; `point` is inside it."""
         with self._lock:
             with self._catalog.write() as catalog:
                 self.follow(catalog)
-                known = {name: self._queries[name].row for name in reasons if name in self._queries}
-                guilty = [name for name, row in known.items() if row.is_registration_of(queries[name].row)]
-                catalog.update_queries({name: {"status": FAILED, "status_detail": reasons[name]} for name in guilty})
-                failpoint("fail-inside")
-            self.refresh()
-
-    def placed(self, query: Registered, placement: Placement) -> Registered:
-        """The query as it would be in another place; nothing is kept."""
-        definition = {**query.row.definition, **placement.definition()}
-        return placed(replace(query, row=replace(query.row, definition=definition)))
-
-    def place(self, stream: str, placements: Mapping[str, Placement]) -> None:
-        """Move queries of a stream: from its next batch on their rows are kept elsewhere; what is there stays readable.
-
-        A tick that is under way meanwhile keeps their rows where they were, and its commit says so.
-        """
-        with self._lock:
-            if not self._moves(placements):
-                return
-            with self._catalog.write() as catalog:
-                self.follow(catalog)
-                tick = catalog.tick(stream)
-                batch, newest = (0, None) if tick is None else (tick.batch_id + 1, tick.max_event_time)
-                moment = EARLIEST if newest is None else newest + 1
-                moves = self._moves(placements).items()
-                changes = {name: moved(one, placements[name], batch, moment) for name, one in moves}
-                catalog.update_queries({name: {"definition": definition} for name, definition in changes.items()})
-                failpoint("place-inside")
-            self.refresh()
-            failpoint("place-after")
-
-    def _moves(self, placements: Mapping[str, Placement]) -> dict[str, Registered]:
-        """Those of the queries that are elsewhere."""
-        known = {name: self._queries[name] for name in placements if name in self._queries}
-        return {name: one for name, one in known.items() if one.placement != placements[name]}
-
-    def forget_pasts(self, batches: Mapping[str, int]) -> None:
-        """Let go of what queries read before they moved, up to a batch: nothing of it is left."""
-        with self._lock:
-            if not batches:
-                return
-            with self._catalog.write() as catalog:
-                self.follow(catalog)
-                changes: dict[str, QueryChange] = {}
-                for name, batch in batches.items():
-                    definition = self._queries[name].row.definition if name in self._queries else {}
-                    pasts = [one for one in definition.get("pasts", ()) if one["until"] > batch]
-                    rest = {key: value for key, value in definition.items() if key != "pasts"}
-                    if definition.get("pasts"):
-                        changes[name] = {"definition": {**rest, **({"pasts": pasts} if pasts else {})}}
-                catalog.update_queries(changes)
-                failpoint("place-inside")
+                catalog.update_queries(decide(self._queries, catalog))
+                failpoint(point)
             self.refresh()
 
     def version(self, stream: str) -> int:

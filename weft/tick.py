@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from weft.batches import is_done, numbered
+from weft.changes import elsewhere, failures, forgotten, moves
 from weft.commit import Harvest, publish, with_files, write, write_products
 from weft.failpoint import failpoint, failpoint_soon
 from weft.learn import facts_of, learn
@@ -140,7 +141,7 @@ class Ticker:
         """The plan as it is, and as it would be with one query more."""
         facts, queries = facts_of(self._state), self._queries()
         moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
-        placed = self._registry.placed(query, moved) if moved is not None else query
+        placed = query.elsewhere(moved) if moved is not None else query
         plans = (
             make_plan(self.stream.name, (0, 0), some, self.optimizer, facts)
             for some in (queries, {**queries, query.name: placed})
@@ -161,7 +162,9 @@ class Ticker:
             self._place(placements)
 
     def _place(self, placements: Mapping[str, Placement]) -> None:
-        self._registry.place(self.stream.name, placements)
+        if elsewhere(self._registry.queries(self.stream.name), placements):
+            self._registry.change(moves(self.stream.name, placements), "place-inside")
+            failpoint("place-after")
 
     def _forget_pasts(self) -> None:
         """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
@@ -174,7 +177,9 @@ class Ticker:
                 if one.needs.window is not None and horizon(self._state.watermark, one.reach) < past.moment:
                     break
                 gone[name] = step.until
-        self._registry.forget_pasts({name: until for name, until in gone.items() if until is not None})
+        batches = {name: until for name, until in gone.items() if until is not None}
+        if batches:
+            self._registry.change(forgotten(batches), "place-inside")
 
     def _queries(self) -> dict[str, Registered]:
         """The stream's queries that have not failed, as they are registered now."""
@@ -301,7 +306,7 @@ class Ticker:
         log.error("queries stopped", extra={"stream": self.stream.name, "batch_id": number, "reasons": culprits})
         since = datetime.now(UTC).isoformat(" ", "seconds")
         reasons = {name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()}
-        self._registry.fail(queries, reasons)
+        self._registry.change(failures(queries, reasons), "fail-inside")
         return True
 
     def _compute(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:

@@ -25,11 +25,11 @@ from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, r
 from weft import registered
 from weft.failpoint import POINTS
 from weft.plan.windows import micros
-from weft.registry import FAILED
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.sql.query import Query as CompiledQuery
 from weft.store import letters, tend
+from weft.store.tables import FAILED
 from weft.store.tend import LEASE
 
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))

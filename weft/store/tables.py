@@ -17,6 +17,8 @@ from sqlalchemy.types import TypeDecorator
 
 FORMAT = 3
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
+FAILED = "failed"
+"""The `status` of a query that cannot be computed."""
 ADOPTED = ""
 """The `checkpoint` of a stream that takes over whichever its next batch is of."""
 EARLIEST = -(2**63)
