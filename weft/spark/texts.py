@@ -1,9 +1,9 @@
 """Strings that are no UTF-8, made such before anything is stored.
 
 Spark takes the bytes of a string in Parquet, ORC or a DataFrame as they are and never looks at them. DuckDB and Python
-do: a value would be cut off there, or could not be read. To look at every row costs a tenth of a tick; few values are
-left when it is aggregated, and there it costs nothing that can be measured. So such rows count, in every query and
-whatever others are registered, and what is no UTF-8 in a result is U+FFFD, as in all that Spark itself prints.
+do: a value would be cut off there, or could not be read. To look at every row takes Spark about a tenth more of its
+processors; few values are left when a batch is aggregated, and to look at those takes next to nothing. So such rows
+count, in every query and whatever others are registered, and what is no UTF-8 in a result is U+FFFD, as in Spark.
 """
 
 from __future__ import annotations
