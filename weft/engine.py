@@ -89,8 +89,11 @@ class Engine:
         self._lock, self._session_lock = threading.RLock(), threading.RLock()
         if catalog is None:
             _check_not_lost(Path(self._root))
-        make = catalog is not None or not _holds_state(Path(self._root))
-        self.catalog = Catalog(catalog or sqlite_url(Path(self._root) / "catalog.sqlite"), make=make)
+            self.catalog = Catalog(
+                sqlite_url(Path(self._root) / "catalog.sqlite"), make=lambda: not _holds_state(Path(self._root))
+            )
+        else:
+            self.catalog = Catalog(catalog)
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)

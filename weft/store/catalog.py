@@ -12,7 +12,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,11 +66,11 @@ def sqlite_url(path: Path | str) -> str:
 class Catalog:
     """A catalog by its SQLAlchemy URL, made when there is none and migrated when it has an older format.
 
-    Threads may share it, processes open their own. Without `make` there must be one: its file may be there and empty,
-    because all that was ever committed stood in a log that is lost.
+    Threads may share it, processes open their own. `make` is asked whether one may be made where there is none: its
+    file may be there and empty because all that was ever committed stood in a log that is lost.
     """
 
-    def __init__(self, url: str, *, clock: Clock = utc_now, make: bool = True) -> None:
+    def __init__(self, url: str, *, clock: Clock = utc_now, make: Callable[[], bool] = lambda: True) -> None:
         self._make = make
         self._clock = clock
         self._lock = threading.Lock()
@@ -160,7 +160,7 @@ class Catalog:
             with self._exclusive() as connection:
                 # Asked again, because another process may have done it in between.
                 found = _find_format(connection, self._name)
-                if found is None and not self._make:
+                if found is None and not self._make():
                     raise StateError(
                         "catalog-lost",
                         f"there is state, but {self._name} holds nothing",
