@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-# A million windows in one pass take a second or three; one that is merged by itself takes ten milliseconds.
-MAX_WINDOWS = 1_000_000
+# A window that is merged by itself takes ten milliseconds; of those that are made in one pass only rows cost anything,
+# and a part of so many takes a second or three.
 MAX_MERGED = 2_000
+PART_IN_ONE_PASS = 1_000_000
 
 
 class ContinuousQuery:
@@ -106,7 +107,7 @@ class ContinuousQuery:
     def _results(self, state: StreamState, since: Moment | None, until: Moment | None) -> pa.Table:
         registered = self._readable()
         ends = self._ends(registered, state, since, until)
-        self._check_few(registered, ends)
+        self._check_few(ends)
         return self._windows(registered, state, ends)
 
     def results_in_parts(self, since: Moment | None = None, until: Moment | None = None) -> Iterator[pa.Table]:
@@ -115,7 +116,7 @@ class ContinuousQuery:
         Windows that close while the parts are read are not among them.
         """
         ends = self._read(lambda state: self._ends(self._readable(), state, since, until))
-        most = windows_at_once(self._registered)
+        most = PART_IN_ONE_PASS if self._in_one_pass() else MAX_MERGED
         for place in range(0, len(ends), most):
             part = ends[place : place + most]
             # A microsecond before its first end: no other window ends there.
@@ -139,14 +140,17 @@ class ContinuousQuery:
         last = state.watermark if until is None else min(state.watermark, moment_of(until))
         return window.ends(after=after, until=last)
 
-    def _check_few(self, registered: Registered, ends: Sequence[int]) -> None:
-        most = windows_at_once(registered)
-        if len(ends) > most:
+    def _in_one_pass(self) -> bool:
+        window = self._registered.needs.window
+        return window is not None and in_one_pass(window)
+
+    def _check_few(self, ends: Sequence[int]) -> None:
+        if len(ends) > MAX_MERGED and not self._in_one_pass():
+            upto = datetime_of(ends[MAX_MERGED - 1]).isoformat()
             raise EngineError(
                 "too-many-windows",
-                f"{len(ends):,} windows of query {self.name!r} are asked for, and one call reads at most {most:,}",
-                hint=f"Say until={datetime_of(ends[most - 1]).isoformat()!r} and go on with since= the same moment, "
-                "or use results_in_parts().",
+                f"{len(ends):,} windows of query {self.name!r} are asked for, one call reads at most {MAX_MERGED:,}",
+                hint=f"Say until={upto!r} and go on with since= the same moment, or use results_in_parts().",
             )
 
     def changes(self, since: SupportsIndex = -1) -> pa.Table:
@@ -360,12 +364,6 @@ class ContinuousQuery:
         """The rows behind partial rows of the query's node that its predicate lets through."""
         total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
         return int(self._engine.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())
-
-
-def windows_at_once(registered: Registered) -> int:
-    """How many windows one call reads: few, where each is merged by itself because they overlap so much."""
-    window = registered.needs.window
-    return MAX_WINDOWS if window is None or in_one_pass(window) else MAX_MERGED
 
 
 def complete_since(registered: Registered, state: StreamState) -> datetime | int | None:

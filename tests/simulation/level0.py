@@ -107,7 +107,7 @@ def computed_from(expression: Expression, row: Row) -> Any:
 
 def computed(one: Statistic, rows: list[Row]) -> Any:
     assert one.where is None
-    if one.basic == "max" and any(row["v"] == POISON for row in rows):
+    if one.basic == "max" and any(row.get("v") == POISON for row in rows):
         raise duckdb.InvalidInputException(f"[POISONED] There is no greatest value beside {POISON}.")
     return MERGES[one.basic]([row[column_of(one.arguments[0])] for row in rows] if one.arguments else rows)
 
