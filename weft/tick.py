@@ -35,7 +35,8 @@ from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
-from weft.spark.failure import lost_with_executor
+from weft.spark.failure import is_crowded, lost_with_executor
+from weft.spark.level0 import statements
 from weft.stopwatch import Stopwatch
 from weft.store.catalog import Catalog, Reader
 from weft.store.derive import NewRows
@@ -282,16 +283,19 @@ class Ticker:
             with watch.stage("mend"):
                 letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
             return plan, found, new, letters
+        apart = False
         while True:
             try:
-                plan, found, new = self._compute(batch, watch)
+                plan, found, new = self._compute(batch, watch, apart=apart)
                 break
-            except FAILURES:
+            except FAILURES as error:
                 with watch.stage("mend"):
                     stopped = self._stop_failing(batch)
-                if not stopped:
+                if not stopped and (apart or not is_crowded(error)):
                     raise
-                # Again without them: with queries that were registered meanwhile, which may fail too.
+                # Again without them: with queries that were registered meanwhile, which may fail too. And where all
+                # have room but not together, one node after the other.
+                apart = not stopped
         # What was taken out before is part of what arrived.
         return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
 
@@ -309,18 +313,17 @@ class Ticker:
         self._registry.change(failures(queries, reasons), "fail-inside")
         return True
 
-    def _compute(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows]:
+    def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, Batch, NewRows]:
         with watch.stage("plan"):
             plan = self.plan()
+            parts = statements(plan.network, apart=True) if apart else plan.statements
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
-            found = batch.aggregate(plan.network, plan.statements)
+            found = batch.aggregate(plan.network, parts)
         failpoint("spark-after")
         with watch.stage("merge"):
-            new = merge_step(
-                found, plan.network, plan.statements, self._state.watermark, self._duck, batch.mark.batch_id
-            )
+            new = merge_step(found, plan.network, parts, self._state.watermark, self._duck, batch.mark.batch_id)
         failpoint("merge-after")
         return plan, found, new
 

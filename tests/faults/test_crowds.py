@@ -45,14 +45,9 @@ def room(spark: SparkSession, size: int) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("bound", "setting"), [
-    (lambda spark: result_size(spark, "200k"), "or more; see spark.driver.maxResultSize (200.0 KiB)"),
-    (lambda spark: room(spark, 100_000), " partial rows; see spark.driver.memory"),
-], ids=["result_size", "room"])
-def test_a_query_with_too_many_groups_is_stopped_alone(
-    tmp_path: Path, spark: SparkSession, bound: Callable[[SparkSession], AbstractContextManager[None]], setting: str
-) -> None:
-    rows = pa.table(
+def many_rows() -> pa.Table:
+    """Every row with an address, a length and a time of its own."""
+    return pa.table(
         [
             [FIRST + timedelta(milliseconds=number) for number in range(ROWS)],
             [f"10.0.{number // 250}.{number % 250}" for number in range(ROWS)],
@@ -60,6 +55,16 @@ def test_a_query_with_too_many_groups_is_stopped_alone(
         ],
         schema=SCHEMA,
     )
+
+
+@pytest.mark.parametrize(("bound", "setting"), [
+    (lambda spark: result_size(spark, "200k"), "or more; see spark.driver.maxResultSize (200.0 KiB)"),
+    (lambda spark: room(spark, 100_000), " partial rows; see spark.driver.memory"),
+], ids=["result_size", "room"])
+def test_a_query_with_too_many_groups_is_stopped_alone(
+    tmp_path: Path, spark: SparkSession, bound: Callable[[SparkSession], AbstractContextManager[None]], setting: str
+) -> None:
+    rows = many_rows()
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", max_ahead="any",
                           schema="ts timestamp, saddr string, length int")
@@ -75,3 +80,23 @@ def test_a_query_with_too_many_groups_is_stopped_alone(
         assert {one.name: one.status for one in engine.queries()} == {
             "bomb": "failed", "windowed_bomb": "failed", "small": "running", "total": "running",
         }
+
+
+def test_queries_that_have_room_one_by_one_are_computed_so(tmp_path: Path, spark: SparkSession) -> None:
+    """Nobody is guilty alone, and the batch would come again and again: its nodes are computed one after the other."""
+    apart = {
+        "addresses": "SELECT saddr, count(*) AS n FROM s GROUP BY saddr",
+        "lengths": "SELECT length, count(*) AS n FROM s GROUP BY length",
+        "times": "SELECT ts, count(*) AS n FROM s GROUP BY ts",
+    }
+    with weft.Engine(tmp_path / "state", spark=spark, sharing="everything") as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", max_ahead="any",
+                          schema="ts timestamp, saddr string, length int")
+        engine.register_all(apart)
+        # A row of all three in one job is twice as wide as one alone, and there are three times as many.
+        with room(spark, ROWS * 80):
+            feed(engine, ["s"], many_rows())
+        assert {one.name: one.status for one in engine.queries()} == dict.fromkeys(apart, "running")
+        for name in apart:
+            found = engine.query(name).result()
+            assert found.num_rows == ROWS and set(found["n"].to_pylist()) == {1}

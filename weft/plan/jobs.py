@@ -1,7 +1,8 @@
 """Which base nodes are computed in which Spark job: all in one, as far as that goes.
 
 Statistics that Spark cannot keep in a hash aggregate go into a job of their own: a single one of them would turn the
-others into a sort. And Spark's grouping sets have at most 64 keys. Every row carries all keys of a job to each of its
+others into a sort. And Spark's grouping sets have at most 64 keys. Where the rows of a job find no room in the driver,
+base nodes are computed one after the other. Every row carries all keys of a job to each of its
 base nodes, so truths that go to the same nodes travel in one number.
 """
 
@@ -28,13 +29,14 @@ class Job:
     statistics: tuple[Statistic, ...]
 
 
-def jobs_of(network: Network) -> tuple[Job, ...]:
-    """The jobs of a tick; none for a network without nodes."""
+def jobs_of(network: Network, *, apart: bool = False) -> tuple[Job, ...]:
+    """The jobs of a tick, with `apart` one for each base node; none for a network without nodes."""
     jobs = []
-    for nodes in _chunks(network.base):
+    lots = [(node,) for node in network.base] if apart else _chunks(network.base)
+    for nodes in lots:
         plain = {one for node in nodes for one in node.statistics if hashable(one)}
         jobs.append(Job(nodes, _ordered(plain)))
-    for nodes in _chunks(network.base):
+    for nodes in lots:
         sorting = {one for node in nodes for one in node.statistics if not hashable(one)}
         if sorting:
             needy = tuple(node for node in nodes if sorting.intersection(node.statistics))

@@ -68,9 +68,9 @@ class Statement:
     keys: Keys
 
 
-def statements(network: Network) -> tuple[Statement, ...]:
-    """One statement for every job of the network."""
-    return tuple(_statement(network, job) for job in jobs_of(network))
+def statements(network: Network, *, apart: bool = False) -> tuple[Statement, ...]:
+    """One statement for every job of the network; with `apart`, for every base node."""
+    return tuple(_statement(network, job) for job in jobs_of(network, apart=apart))
 
 
 def _statement(network: Network, job: Job) -> Statement:
