@@ -36,7 +36,7 @@ class StreamStatus:
         try:
             with self._catalog.write() as writer:
                 writer.put_status(self._stream, said)
-        except Exception:  # noqa: BLE001 - a full disk that stopped the stream keeps this from being written, too
+        except Exception:  # a full disk that stopped the stream keeps this from being written, too
             log.warning("status not kept", extra={"stream": self._stream, "status": status}, exc_info=True)
 
 
