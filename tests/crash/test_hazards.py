@@ -6,7 +6,7 @@ Those of the checkpoint are in test_replay.py, those of the catalog alone in tes
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,11 +24,11 @@ from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
 from tests.simulation.world import at
 from weft import failpoint
+from weft.changes import Decide
 from weft.errors import StateError
 from weft.failpoint import KILLED
 from weft.plan.network import Network
 from weft.planning import late_readers
-from weft.registered import Registered
 from weft.registry import Registry
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
@@ -189,15 +189,15 @@ def test_a_bad_query_registered_while_the_guilty_are_sought_stops_alone(opened: 
     engine.register(bad[0], name="failing")
     for number in range(POISON):
         tick(engine, number)
-    fail, more = Registry.fail, {"newcomer": bad[1], "another": bad[2]}
+    change, more = Registry.change, {"newcomer": bad[1], "another": bad[2]}
 
-    def fail_slowly(registry: Registry, queries: Mapping[str, Registered], reasons: Mapping[str, str]) -> None:
-        fail(registry, queries, reasons)
-        if more:
+    def change_slowly(registry: Registry, decide: Decide, point: str) -> None:
+        change(registry, decide, point)
+        if more and point == "fail-inside":
             name, sql = more.popitem()
             engine.register(sql, name=name)
 
-    with patch.object(Registry, "fail", fail_slowly):
+    with patch.object(Registry, "change", change_slowly):
         tick(engine, POISON)
     assert {one.name for one in engine.queries() if one.status == "failed"} == {"failing", "newcomer", "another"}
     assert engine.state_of(STREAM).totals["rows"] == (POISON + 1) * SMALL.rows
