@@ -103,6 +103,25 @@ def test_damage_inside_the_file_is_named(tmp_path: Path) -> None:
     assert refusal(sqlite_url(path)).code == "catalog-unreadable"
 
 
+@pytest.mark.parametrize("column", ["name", "stream", "sql", "definition", "status", "created_at"])
+@pytest.mark.parametrize("value", ["x''", "x'ff00'", "1.5", "NULL"])
+def test_a_value_of_another_type_is_named(tmp_path: Path, column: str, value: str) -> None:
+    """As a flipped bit in the head of a row makes them: bytes for a text, a number, or nothing."""
+    url = sqlite_url(tmp_path / "catalog.db")
+    catalog = Catalog(url)
+    some_queries(catalog, 3)
+    catalog.close()
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = 'queries'")
+    connection.close()
+    with sqlite3.connect(tmp_path / "catalog.db") as connection:
+        connection.execute(f"UPDATE queries SET {column} = {value} WHERE name = 'q1'")
+    connection.close()
+    assert refusal(url).code == "catalog-unreadable"
+
+
 def test_a_truncated_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "catalog.db"
     catalog = Catalog(sqlite_url(path))

@@ -81,7 +81,7 @@ class Catalog:
         self._postgres = self._engine.dialect.name == "postgresql"
         try:
             self._prepare()
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             # Text that is no text, JSON that is none, moments that never were.
             self.close()
             raise _unreadable(f"{self._name} holds what was never written there: {error}") from error

@@ -55,5 +55,7 @@ def _digest(row: CatalogRow) -> int:
 
 
 def _plain(value: Any) -> str:
-    assert isinstance(value, datetime), value
+    if not isinstance(value, datetime):
+        # A flipped bit may turn a text into bytes, which SQLite hands over as they are.
+        raise ValueError(f"{str(value)[:60]!r} in the place of a value")
     return value.astimezone(UTC).isoformat()
