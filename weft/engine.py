@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError, StreamError, WeftError
+from weft.errors import EngineError, StreamError, WeftError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
 from weft.metrics import stream_metrics
@@ -43,6 +43,7 @@ from weft.status import StreamStatus
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
+from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
 from weft.streams import DEFAULT_AHEAD, define_stream
 from weft.tick import Ticker
@@ -88,9 +89,9 @@ class Engine:
         # Spark takes seconds to start: nobody who only reads waits for that.
         self._lock, self._session_lock = threading.RLock(), threading.RLock()
         if catalog is None:
-            _check_not_lost(Path(self._root))
+            check_not_lost(Path(self._root))
             self.catalog = Catalog(
-                sqlite_url(Path(self._root) / "catalog.sqlite"), make=lambda: not _holds_state(Path(self._root))
+                sqlite_url(Path(self._root) / "catalog.sqlite"), make=lambda: not holds_state(Path(self._root))
             )
         else:
             self.catalog = Catalog(catalog)
@@ -383,24 +384,6 @@ def _told(query: ContinuousQuery) -> dict[str, Any]:
         return query.metrics()
     except WeftError as error:
         return {"error": str(error)}
-
-
-def _check_not_lost(root: Path) -> None:
-    """Refuse a folder that has state and no catalog of it: a new one would count from nothing, and say nothing."""
-    catalog = root / "catalog.sqlite"
-    if catalog.exists() and catalog.stat().st_size:
-        return
-    if _holds_state(root):
-        raise StateError(
-            "catalog-lost",
-            f"{root} holds state, but its catalog.sqlite is {'empty' if catalog.exists() else 'not there'}",
-            hint="Restore catalog.sqlite from a backup, or start with another state folder.",
-        )
-
-
-def _holds_state(root: Path) -> bool:
-    segments = root / "segments"
-    return segments.is_dir() and any(segments.iterdir())
 
 
 def _all(calls: Iterable[Callable[[], None]]) -> None:
