@@ -79,6 +79,14 @@ def test_empty_folders_go_with_their_last_file(tmp_path: Path) -> None:
     assert list((tmp_path / "root").iterdir()) == []
 
 
+def test_a_folder_goes_with_the_leftover_of_a_killed_writer(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path / "root")
+    (tmp_path / "root" / "n").mkdir()
+    (tmp_path / "root" / "n" / ".4.parquet.0123.tmp").write_bytes(b"half")
+    assert files.remove_leftovers() == 1
+    assert list((tmp_path / "root").iterdir()) == []
+
+
 WRITE = """
 import os, signal, sys
 from pathlib import Path

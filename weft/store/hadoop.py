@@ -81,12 +81,9 @@ class HadoopFiles:
         return decode(path, data, expected_checksum, columns)
 
     def delete(self, paths: Iterable[str]) -> None:
-        gone = [checked_path(path) for path in paths]
-        for path in gone:
+        for path in [checked_path(path) for path in paths]:
             with _storage_errors(path):
                 self._fs.delete(self._place(path), False)
-        for folder in sorted({path.rpartition("/")[0] for path in gone}):
-            self._remove_empty(folder)
 
     def exists(self, path: str) -> bool:
         place = self._place(path)
@@ -111,16 +108,6 @@ class HadoopFiles:
             with _storage_errors(path):
                 self._fs.delete(self._hadoop.Path(f"{self._root}/{path}"), False)
         return len(leftovers)
-
-    def _remove_empty(self, folder: str) -> None:
-        """Nodes come and go for years: an empty folder must not stay behind for each of them."""
-        while folder:
-            place = self._place(folder)
-            with _storage_errors(folder):
-                if not self._fs.exists(place) or len(self._fs.listStatus(place)):
-                    return
-                self._fs.delete(place, False)
-            folder = folder.rpartition("/")[0]
 
     def _place(self, path: str) -> Any:
         return self._hadoop.Path(self.uri(path))
