@@ -161,7 +161,7 @@ def _query_json(engine: Engine, name: str) -> dict[str, Any]:
     one = engine.registry.query(name)
     return {"name": name, "stream": one.row.stream, "status": engine.query(name).status,
             "window": str(one.needs.window) if one.needs.window is not None else None,
-            "keep": one.row.definition["keep"], "eager": one.eager, "from_batch": one.row.from_batch,
+            "keep": one.row.definition.keep_text, "eager": one.eager, "from_batch": one.row.from_batch,
             "complete_from": _complete_from(one), "registered_at": one.row.created_at,
             "sql": one.row.sql}
 

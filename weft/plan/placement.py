@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ class Placement:
         return {**({"tree": self.tree} if self.tree else {}), **({"truths": True} if self.truths else {})}
 
     @classmethod
-    def from_definition(cls, kept: dict[str, Any]) -> Placement:
+    def from_definition(cls, kept: Mapping[str, Any]) -> Placement:
         return cls(kept.get("tree", ""), kept.get("truths", False))
 
 
@@ -41,5 +42,5 @@ class Moved:
         return {**self.placement.definition(), "until": self.until, "moment": self.moment}
 
     @classmethod
-    def from_definition(cls, kept: dict[str, Any]) -> Moved:
+    def from_definition(cls, kept: Mapping[str, Any]) -> Moved:
         return cls(Placement.from_definition(kept), kept["until"], kept["moment"])

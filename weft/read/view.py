@@ -47,15 +47,6 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
     return View(f"WITH {tables}, finished AS ({rows}) {_final(needs, keys, changes=changes)}", columns)
 
 
-def check_view(needs: Needs) -> None:
-    """Raise what building the view would raise, for a part of the work: the expressions alone."""
-    results = [one.made_of.result for one in needs.measures if isinstance(one.made_of, Plain)]
-    finals = [*(item.expression for item in needs.select), *(key.expression for key in needs.order)]
-    for expression in (*results, *finals, needs.having, needs.residue):
-        if expression is not None and not isinstance(expression, Slot | WindowPart):
-            duck_sql(expression, {})
-
-
 def _keys(needs: Needs) -> list[str]:
     """The columns that name a row of the result."""
     window = [END] if needs.window is not None else []

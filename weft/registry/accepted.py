@@ -7,27 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import WeftError
 from weft.feeds.streams import Stream
-from weft.store.tables import QueryRow
 
 log = logging.getLogger("weft.registry")
 
 Definitions = Mapping[str, dict[str, Any]]
 Refusals = dict[str, WeftError]
-
-
-@dataclass(frozen=True)
-class RefusedQuery:
-    """A query that the catalog holds and this Weft does not accept, and why."""
-
-    row: QueryRow
-    error: WeftError
 
 
 def accepted_streams(definitions: Definitions, said: Collection[str]) -> tuple[dict[str, Stream], Refusals]:

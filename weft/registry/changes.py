@@ -8,23 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from weft.plan.placement import Placement
-from weft.registry.registered import Registered, moved
+from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST
+from weft.store.definition import QueryDefinition
 from weft.store.snapshot import Reader
-from weft.store.tables import FAILED, QueryChange
+from weft.store.tables import FAILED, QueryChange, QueryRow
 
-Queries = Mapping[str, Registered]
+Queries = Mapping[str, QueryRow]
 Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]
 
 
-def failures(computed: Queries, reasons: Mapping[str, str]) -> Decide:
+def failures(computed: Mapping[str, Registered], reasons: Mapping[str, str]) -> Decide:
     """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped.
 
     One that was replaced by another of its name meanwhile is passed over.
     """
 
     def decide(queries: Queries, _: Reader) -> dict[str, QueryChange]:
-        known = {name: queries[name].row for name in reasons if name in queries}
+        known = {name: queries[name] for name in reasons if name in queries}
         guilty = [name for name, row in known.items() if row.is_registration_of(computed[name].row)]
         return {name: {"status": FAILED, "status_detail": reasons[name]} for name in guilty}
 
@@ -42,15 +43,20 @@ def moves(stream: str, placements: Mapping[str, Placement]) -> Decide:
         batch, newest = (0, None) if tick is None else (tick.batch_id + 1, tick.max_event_time)
         moment = EARLIEST if newest is None else newest + 1
         moving = elsewhere(queries, placements).items()
-        return {name: {"definition": moved(one, placements[name], batch, moment)} for name, one in moving}
+        return {name: {"definition": moved(row, placements[name], batch, moment)} for name, row in moving}
 
     return decide
 
 
-def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str, Registered]:
-    """Those of the queries that are not where they are to be."""
+def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str, QueryRow]:
+    """The queries whose rows are not kept where they are to be."""
     known = {name: queries[name] for name in placements if name in queries}
-    return {name: one for name, one in known.items() if one.placement != placements[name]}
+    return {name: row for name, row in known.items() if row.definition.placement != placements[name]}
+
+
+def moved(row: QueryRow, placement: Placement, batch: int, moment: int) -> QueryDefinition:
+    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
+    return row.definition.moved(placement, batch, moment, counted=row.from_batch is not None)
 
 
 def forgotten(batches: Mapping[str, int]) -> Decide:
@@ -59,11 +65,8 @@ def forgotten(batches: Mapping[str, int]) -> Decide:
     def decide(queries: Queries, _: Reader) -> dict[str, QueryChange]:
         changes: dict[str, QueryChange] = {}
         for name, batch in batches.items():
-            definition = queries[name].row.definition if name in queries else {}
-            pasts = [one for one in definition.get("pasts", ()) if one["until"] > batch]
-            rest = {key: value for key, value in definition.items() if key != "pasts"}
-            if definition.get("pasts"):
-                changes[name] = {"definition": {**rest, **({"pasts": pasts} if pasts else {})}}
+            if name in queries and queries[name].definition.pasts:
+                changes[name] = {"definition": queries[name].definition.without_pasts(batch)}
         return changes
 
     return decide

@@ -1,6 +1,7 @@
 """A registered query: its row in the catalog, its meaning, what it needs, and where its rows are and were kept.
 
-Compiling one is parsing and planning only: a pure function of its row, the streams and the aggregates.
+Compiling one is parsing and planning only: a pure function of its row, the streams and the aggregates. What it needs is
+worked out when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -9,24 +10,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import Query, StreamSchema
-from weft.algebra.windows import duration_text, micros
+from weft.algebra.windows import micros
+from weft.backend.check import check_expressions
 from weft.backend.render import duck_sql
-from weft.errors import EngineError
 from weft.plan.finish import lift
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Past
-from weft.plan.placement import AT_HOME, Moved, Placement
+from weft.plan.placement import Placement
 from weft.plan.search import Choice
-from weft.read.reader import Step
-from weft.read.view import View, build_view, check_view
 from weft.segments.segment import EARLIEST
-from weft.sql.bind import compile_query
-from weft.sql.ddl import parse_duration
-from weft.store.tables import QueryRow
+from weft.store.tables import FAILED, QueryRow
+
+
+@dataclass(frozen=True)
+class Stay:
+    """A time of a query's life under one placement: what it needed then, and which epochs of files belong to it."""
+
+    needs: Needs
+    since: int
+    until: int | None
 
 
 @dataclass(frozen=True)
@@ -35,22 +40,45 @@ class Registered:
 
     row: QueryRow
     query: Query
-    needs: Needs
-    keep: timedelta | None
-    eager: bool = False
     aggregates: AggregateCatalog = field(default_factory=AggregateCatalog, repr=False, compare=False)
-    placement: Placement = AT_HOME
-    # What it needed before it moved, oldest first, with the moment from which on no row of it is there.
-    pasts: tuple[Past, ...] = ()
 
     @property
     def name(self) -> str:
         return self.row.name
 
     @property
+    def keep(self) -> timedelta | None:
+        return self.row.definition.keep
+
+    @property
+    def eager(self) -> bool:
+        return self.row.definition.eager
+
+    @property
+    def placement(self) -> Placement:
+        return self.row.definition.placement
+
+    @property
+    def failed(self) -> bool:
+        return self.row.status == FAILED
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What it needs where it is kept now."""
+        return analyse(self.query, self.aggregates, self.placement)
+
+    @cached_property
+    def pasts(self) -> tuple[Past, ...]:
+        """What it needed before it moved, oldest first, with the moment from which on no row of it is there."""
+        return tuple(
+            Past(analyse(self.query, self.aggregates, before.placement), before.until, before.moment)
+            for before in self.row.definition.pasts
+        )
+
+    @property
     def settled_from(self) -> int:
-        """Windows that start then or later are read from one place, whatever moves there were."""
-        return max((past.moment for past in self.pasts), default=EARLIEST)
+        """Windows that start then or later are read from where the query is now, whatever moves there were."""
+        return max((past.moment for past in self.row.definition.pasts), default=EARLIEST)
 
     @cached_property
     def choice(self) -> Choice:
@@ -63,99 +91,41 @@ class Registered:
         return Choice(shards, None if same else truths, self.eager)
 
     @cached_property
-    def view(self) -> View:
-        return build_view(self.needs)
-
-    @cached_property
-    def filtered_view(self) -> View:
-        """The view over rows that its predicate was applied to already."""
-        return build_view(replace(self.needs, residue=None))
-
-    @cached_property
-    def changes_view(self) -> View:
-        return build_view(self.needs, changes=True)
-
-    @cached_property
-    def filtered_changes_view(self) -> View:
-        return build_view(replace(self.needs, residue=None), changes=True)
-
-    @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def stays(self) -> tuple[Stay, ...]:
         """The times of its life, oldest first: where its rows were kept, and where they are now."""
         needs = [*(past.needs for past in self.pasts), self.needs]
         moves = [0, *(past.until for past in self.pasts), None]
         return tuple(
-            Step(one, since or 0, until)
-            for one, since, until in zip(needs, moves[:-1], moves[1:], strict=True)
+            Stay(wanted, since or 0, until)
+            for wanted, since, until in zip(needs, moves[:-1], moves[1:], strict=True)
         )
-
-    def elsewhere(self, placement: Placement) -> Registered:
-        """The query as it would be in another place; nothing is kept."""
-        definition = {**self.row.definition, **placement.definition()}
-        return placed(replace(self, row=replace(self.row, definition=definition)))
 
     @property
     def reach(self) -> int | None:
         """How far behind the watermark its rows are still needed, in microseconds; None for ever."""
-        if self.keep is None or self.needs.window is None:
+        if self.keep is None or self.query.window is None:
             return None
-        return micros(self.keep) + micros(self.needs.window.range)
+        return micros(self.keep) + micros(self.query.window.range)
+
+    def elsewhere(self, placement: Placement) -> Registered:
+        """The query as it would be under another placement; nothing is kept."""
+        return replace(self, row=replace(self.row, definition=replace(self.row.definition, placement=placement)))
+
+    def with_row(self, row: QueryRow) -> Registered:
+        """The query as another row of the same registration describes it; what is worked out is kept where it holds."""
+        changed = replace(self, row=row)
+        if row.definition == self.row.definition:
+            # A frozen dataclass keeps its cached properties in its dictionary.
+            changed.__dict__.update({name: self.__dict__[name] for name in _WORKED_OUT if name in self.__dict__})
+        return changed
 
 
-def compiled(row: QueryRow, streams: Mapping[str, StreamSchema], aggregates: AggregateCatalog) -> Registered:
-    """The query that a row of the catalog describes."""
-    query = compile_query(row.sql, streams, aggregates)
-    row = replace(row, stream=query.stream)
-    keep = keep_of(row.definition["keep"])
-    return placed(Registered(row, query, analyse(query, aggregates), keep, row.definition["eager"], aggregates))
+_WORKED_OUT = ("needs", "pasts", "choice", "stays")
 
 
-def check_readable(one: Registered) -> None:
+def check_readable(registered: Registered) -> None:
     """Refuse a query that could be registered and never be read: what reads it is written down for a try."""
-    check_view(one.needs)
-    condition, _ = lift(one.needs.residue) if one.eager else (None, ())
+    check_expressions(registered.needs)
+    condition, _ = lift(registered.needs.residue) if registered.eager else (None, ())
     if condition is not None:
         duck_sql(condition, {})  # as it is joined with those of its family: constants are columns there
-
-
-def placed(one: Registered) -> Registered:
-    """The query with what it needs where its definition says that it is, and was."""
-    definition = one.row.definition
-    placement = Placement.from_definition(definition)
-    pasts = []
-    for kept in definition.get("pasts", ()):
-        before = Moved.from_definition(kept)
-        pasts.append(Past(analyse(one.query, one.aggregates, before.placement), before.until, before.moment))
-    needs = one.needs if placement == one.placement else analyse(one.query, one.aggregates, placement)
-    return replace(one, needs=needs, placement=placement, pasts=tuple(pasts))
-
-
-def moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
-    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached.
-
-    One that moved with this very batch already has no row where it is: it moves from where it was before that.
-    """
-    definition = one.row.definition
-    pasts = list(definition.get("pasts", ()))
-    if one.row.from_batch is not None and placement != one.placement:
-        if not pasts or pasts[-1]["until"] != batch:
-            pasts.append(Moved(one.placement, batch, moment).definition())
-        elif Placement.from_definition(pasts[-1]) == placement:
-            # It never left.
-            pasts.pop()
-    kept: dict[str, Any] = {key: definition[key] for key in ("keep", "eager", "mark") if key in definition}
-    return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
-
-
-def keep_of(text: str) -> timedelta | None:
-    """How long windows are kept; None for ever."""
-    if text == "forever":
-        return None
-    keep = parse_duration(text)
-    if keep < timedelta(0):
-        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
-    return keep
-
-
-def keep_text(keep: timedelta | None) -> str:
-    return "forever" if keep is None else duration_text(keep)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from weft.segments.segment import SegmentRow
+from weft.store.definition import QueryDefinition
 from weft.store.tables import (
     TABLE_OF,
     AggregateRow,
@@ -54,7 +55,9 @@ def _digest(row: CatalogRow) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any) -> Any:
+    if isinstance(value, QueryDefinition):
+        return value.to_json()
     if not isinstance(value, datetime):
         # A flipped bit may turn a text into bytes, which SQLite hands over as they are.
         raise ValueError(f"{str(value)[:60]!r} in the place of a value")

@@ -16,6 +16,7 @@ from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, Me
 from sqlalchemy.types import TypeDecorator
 
 from weft.segments.segment import EARLIEST, SegmentRow
+from weft.store.definition import QueryDefinition
 
 FORMAT = 3
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
@@ -39,6 +40,19 @@ class JsonText(TypeDecorator[Json]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Json | None:
         return None if value is None else json.loads(value)
+
+
+class DefinitionText(TypeDecorator[QueryDefinition]):
+    """The definition of a query, kept as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: QueryDefinition | None, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value.to_json(), separators=(",", ":"), allow_nan=False)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> QueryDefinition | None:
+        return None if value is None else QueryDefinition.from_json(json.loads(value))
 
 
 class Moment(TypeDecorator[datetime]):
@@ -79,7 +93,7 @@ queries = Table(
     Column("name", Text, primary_key=True),
     Column("stream", Text, nullable=False, index=True),
     Column("sql", Text, nullable=False),
-    Column("definition", JsonText, nullable=False),
+    Column("definition", DefinitionText, nullable=False),
     Column("from_batch", BigInteger),
     Column("complete_from", BigInteger),
     Column("status", Text, nullable=False, server_default="registered"),
@@ -208,7 +222,7 @@ class QueryRow:
     name: str
     stream: str
     sql: str
-    definition: Json
+    definition: QueryDefinition
     from_batch: int | None = None
     complete_from: int | None = None
     status: str = "registered"
@@ -217,14 +231,14 @@ class QueryRow:
 
     def is_registration_of(self, other: QueryRow) -> bool:
         """Whether both rows are of one registration, and not of two under one name, one after the other."""
-        return self.sql == other.sql and self.definition.get("mark") == other.definition.get("mark")
+        return self.sql == other.sql and self.definition.mark == other.definition.mark
 
 
 class QueryChange(TypedDict, total=False):
     """The columns of a query that may change; those left out keep their value."""
 
     sql: str
-    definition: Json
+    definition: QueryDefinition
     from_batch: int | None
     complete_from: int | None
     status: str

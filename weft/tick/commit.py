@@ -12,8 +12,8 @@ from weft.backend.duck import Duck
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
-from weft.plan.placement import Placement
-from weft.registry.registered import Registered, moved
+from weft.registry.changes import moved
+from weft.registry.registered import Registered
 from weft.segments.cache import TableCache
 from weft.segments.files import Files
 from weft.segments.rows import START
@@ -198,8 +198,8 @@ def _moved_later(
     for row in stored:
         one = planned.get(row.name)
         if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
-            counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
-            definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
+            counted = replace(one.row, from_batch=row.from_batch)
+            definition = moved(counted, row.definition.placement, tick.batch_id + 1, moment)
             changes[row.name] = {"definition": definition}
     return changes
 
@@ -209,9 +209,8 @@ def _left_out(planned: Mapping[str, Registered], stored: Iterable[QueryRow]) -> 
     changes: dict[str, QueryChange] = {}
     for row in stored:
         if row.name not in planned or not planned[row.name].row.is_registration_of(row):
-            definition = {key: value for key, value in row.definition.items() if key != "pasts"}
             changes[row.name] = {
-                "definition": definition,
+                "definition": row.definition.without_pasts(),
                 "from_batch": None,
                 "complete_from": None,
                 "status": "registered",

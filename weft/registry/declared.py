@@ -1,0 +1,90 @@
+"""What queries may name: the streams and aggregates of the catalog, as far as this Weft accepts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
+from weft.errors import SqlError, StreamError, WeftError
+from weft.feeds.streams import Stream
+from weft.registry.accepted import accepted_aggregates, accepted_streams
+from weft.store.snapshot import Reader
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The streams and aggregates at one revision of the catalog, and those that this Weft does not accept."""
+
+    streams: Mapping[str, Stream] = field(default_factory=dict)
+    refused_streams: Mapping[str, WeftError] = field(default_factory=dict)
+    aggregates: AggregateCatalog = field(default_factory=AggregateCatalog)
+    refused_aggregates: Mapping[str, WeftError] = field(default_factory=dict)
+    # The aggregates as their users wrote them.
+    definitions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    def after(self, catalog: Reader) -> Declared:
+        """What the catalog declares now; a refusal that was said before is not said again."""
+        definitions = {row.name: row.definition for row in catalog.streams()}
+        streams, refused_streams = accepted_streams(definitions, self.refused_streams)
+        definitions = {row.name: row.definition for row in catalog.aggregates()}
+        aggregates, refused = accepted_aggregates(definitions, self.refused_aggregates)
+        return Declared(streams, refused_streams, aggregates, refused, definitions)
+
+    @cached_property
+    def schemas(self) -> Mapping[str, StreamSchema]:
+        return {name: stream.schema for name, stream in self.streams.items()}
+
+    def stream(self, name: str) -> Stream:
+        """The stream of this name."""
+        if isinstance(name, str) and name in self.refused_streams:
+            raise StreamError(
+                "stream-not-accepted",
+                f"stream {name!r} is there, but this Weft does not accept it: {self.refused_streams[name]}",
+                hint="Add it in another form, under another name.",
+            )
+        if not isinstance(name, str) or name not in self.streams:
+            raise StreamError(
+                "unknown-stream",
+                f"there is no stream {str(name)[:200]!r}",
+                hint=f"Streams are: {', '.join(sorted(self.streams)) or 'none yet'}.",
+            )
+        return self.streams[name]
+
+    def has_stream(self, stream: Stream) -> bool:
+        """Whether the very same stream is there; refuses another one of its name, or of one that SQL takes for it."""
+        known = self.streams.get(stream.name)
+        if known is not None or stream.name in self.refused_streams:
+            if known is None or known.definition() != stream.definition():
+                raise StreamError(
+                    "stream-differs",
+                    f"stream {stream.name!r} exists with another definition",
+                    hint="Use another name, or a new state folder.",
+                )
+            return True
+        names = (*self.streams, *self.refused_streams)
+        alike = next((name for name in names if name.lower() == stream.name.lower()), None)
+        if alike is not None:
+            raise StreamError(
+                "bad-name",
+                f"stream {stream.name!r} and stream {alike!r} are one name to SQL, which knows no capitals",
+                hint="Use a name that differs in more than that.",
+            )
+        return False
+
+    def has_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
+        """Whether the very same aggregate is there; refuses another one of its name."""
+        if not isinstance(name, str) or name not in self.definitions:
+            return False
+        if self.definitions[name] != dict(definition):
+            raise SqlError(
+                "aggregate-differs",
+                f"aggregate {name!r} exists with another definition",
+                hint="Use another name: queries may rely on the one there is.",
+            )
+        if name in self.refused_aggregates:
+            raise self.refused_aggregates[name]
+        return True
