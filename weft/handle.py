@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import pyarrow as pa
@@ -15,11 +16,13 @@ from weft.backend.merge import quoted
 from weft.errors import EngineError, StateError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
+from weft.plan.finish import Finished
 from weft.plan.needs import Needs
 from weft.plan.route import Route
+from weft.read.finished import spans_of
 from weft.read.moments import Moment, datetime_of, moment_of, tick_of
 from weft.read.reader import NEVER, in_one_pass, kept_sql, read_routes, result_schema
-from weft.segments.segment import EARLIEST
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.ledger import gather, horizon
 from weft.store.source import slice_rows
 from weft.store.state import StreamState
@@ -266,12 +269,9 @@ class ContinuousQuery:
         if state.watermark is None or not self._oldest(registered, state) < end <= state.watermark:
             return result_schema(registered.needs).empty_table()
 
-        def read() -> pa.Table:
-            stored = self._finished(registered, state, end) if registered.eager else None
-            return self._windows(registered, state, [end]) if stored is None else stored
-
         # A closed window never changes, so whoever asks for it again gets the same table.
-        return self._engine.results.get((self.name, registered.row.sql, end), read)
+        key = (self.name, registered.row.sql, end)
+        return self._engine.results.get(key, lambda: self._windows(registered, state, [end]))
 
     def _windows(self, registered: Registered, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """The rows of windows that are closed, kept and held in full."""
@@ -279,29 +279,38 @@ class ContinuousQuery:
         assert window is not None
         # Windows from before a move are read from where their rows were, and where they are now.
         settled = bisect_left(ends, registered.settled_from + micros(window.range))
-        moved = reader.moved(registered.steps, registered.filtered_view, state, ends[:settled])
-        if settled == len(ends):
-            return moved
-        routes = self._routes(registered, state)
-        here = reader.windows(registered.needs, registered.view, state, routes, ends[settled:])
-        return pa.concat_tables([moved, here]) if settled else here
+        here, tables = ends[settled:], []
+        if settled or not here:
+            tables.append(reader.moved(registered.steps, registered.filtered_view, state, ends[:settled]))
+        places = self._engine.plan(registered.row.stream).finished.get(self.name, ()) if registered.eager else ()
+        spans = spans_of(here, self._finished(registered, state, places, here))
+        for ahead, together in groupby(spans, key=lambda span: bool(span.files)):
+            some = list(together)
+            if ahead:
+                view = registered.filtered_view if places[0].filtered else registered.view
+                requests = [one.request for one in places]
+                tables.append(reader.finished(registered.needs, view, requests, some, here))
+            else:
+                # What lies between two finished windows is one span.
+                rest = here[some[0].first : some[0].stop]
+                routes = self._routes(registered, state)
+                tables.append(reader.windows(registered.needs, registered.view, state, routes, rest))
+        return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
 
-    def _finished(self, registered: Registered, state: StreamState, end: int) -> pa.Table | None:
-        """The window as it was finished in the tick that closed it, or None where it was not."""
-        window, since = registered.needs.window, registered.row.from_batch
-        if window is None or end - micros(window.range) < registered.settled_from:
-            return None
-        places = self._engine.plan(registered.row.stream).finished.get(self.name, ())
-        files = []
+    def _finished(
+        self, registered: Registered, state: StreamState, places: Sequence[Finished], ends: Sequence[int]
+    ) -> list[list[SegmentRow]]:
+        """For every part of the query the files with windows of these ends, as they were finished when they closed.
+
+        Not those from before its first tick: a query of that name that is gone was finished there.
+        """
+        since, parts = registered.row.from_batch, []
         for place, part in zip(places, registered.needs.parts, strict=False):
-            file = state.synopses[part.node].results(place.family, end) if part.node in state.synopses else None
-            if file is None or since is None or file.batch_from < since:
-                return None
-            files.append(file)
-        if not files:
-            return None
-        view = registered.filtered_view if places[0].filtered else registered.view
-        return self._engine.reader.finished(registered.needs, view, files, [one.request for one in places], end)
+            files = state.synopses[part.node].finished(place.family) if part.node in state.synopses else ()
+            near = [one for one in files if ends and one.time_from <= ends[-1] and one.time_to > ends[0]]
+            mine = [one for one in near if since is not None and one.batch_from >= since]
+            parts.append([one for one in mine if self._engine.reader.is_finished_in(one, place.request)])
+        return parts
 
     def _oldest(self, registered: Registered, state: StreamState) -> int:
         """The windows that end after this moment are kept, and held in full."""

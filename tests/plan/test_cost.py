@@ -11,8 +11,10 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import StreamSchema
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
-from weft.plan.decide import Decider, Dimensions, Draft, decider_for
+from weft.plan.decide import Decider, Draft, decider_for
 from weft.plan.facts import MANY, Estimates, Facts, kinds_behind, occupied
+from weft.plan.finer import Dimensions
+from weft.plan.jobs import jobs_of
 from weft.plan.needs import Needs, analyse, node_id
 from weft.plan.network import Decision, Network, build_network, collect
 from weft.plan.placement import AT_HOME, Placement
@@ -191,3 +193,23 @@ def test_prices_grow_with_rows_and_nodes() -> None:
     assert price(queries, apart, facts(1_000_000)) > price(queries, apart, facts(100_000)) > 0
     assert price({**queries, "x": needs(query("x"))}, apart, facts()) > price(queries, apart, facts())
     assert timedelta(seconds=price(queries, apart, facts())) < timedelta(seconds=10)
+
+
+def test_every_job_reads_the_batch_again() -> None:
+    """Statistics that need a sort, and grouping keys that are too many for one job, each cost a reading more."""
+    known, plain = facts(), {"plain": needs(query("a"))}
+    sorting = {"plain": needs("SELECT a, max_by(b, c) AS m FROM s GROUP BY window(ts, '10 seconds'), a")}
+    # Of predicates as truths in trees of their own, each brings two keys: thirty fill a job.
+    many = {f"q{number}": needs(query("a", where=f"WHERE x > {number}"), Placement(f"own {number}", truths=True))
+            for number in range(100)}
+    for queries, jobs in ((plain, 1), (sorting, 2), (many, 4)):
+        network = build_network("s", queries, Decision({}))
+        assert len(jobs_of(network)) == jobs
+        own = node_amounts(network, known, {}, {})[""]
+        assert (own["job"], own["read"]) == (jobs, jobs * known.rows)
+        slower = Costs(read=COSTS.read + 1e-6)
+        drafts = [decider(queries, known, costs).price(Draft(collect(queries), {}, {}), Decision({}))
+                  for costs in (COSTS, slower)]
+        assert drafts[1] - drafts[0] == pytest.approx(jobs * known.rows * 1e-6), "the search counts as the bill does"
+    tests = [node_amounts(build_network("s", queries), known, {}, {})[""]["test"] for queries in (plain, sorting)]
+    assert tests[1] == 2 * tests[0], "and tests each row again for its nodes"

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.read.runs import run_of, runs
+from weft.read.runs import runs, runs_of
 from weft.segments.roll import REQUEST
 from weft.store.source import END
 
@@ -21,7 +21,8 @@ def test_every_run_is_found_and_no_other(given: list[tuple[str, int, int]]) -> N
     index = runs(pa.table(columns, names=[REQUEST, END]))
     lengths = {(request, end): length for request, end, length in given}
     for request in ("a", "b", "c", "é", "other"):
-        for end in range(-4, 5):
-            begin, length = run_of(index, request, end)
-            assert length == lengths.get((request, end), 0)
-            assert rows[begin : begin + length] == [(request, end)] * length
+        for first in range(-4, 5):
+            for last in range(first, 5):
+                wanted = [(request, end) for end in range(first, last + 1) for _ in range(lengths.get((request, end), 0))]
+                places = runs_of(index, request, first, last)
+                assert [row for begin, length in places for row in rows[begin : begin + length]] == wanted

@@ -91,7 +91,10 @@ def explain(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the network: what is computed from what, which query reads what, and what is not shared, with the reason."""
+    """Show the network: what is computed from what, which query reads what, and what is not shared, with the reason.
+
+    Of what is not shared the first hundred are shown, in JSON too; those of one query with its name.
+    """
     if config is not None:
         from weft.config import load_config, networks
         from weft.plan.explain import explain_network
@@ -119,13 +122,15 @@ def _explain(networks: list[Network], text: str, name: str | None, as_json: bool
 
 
 def _network_json(network: Network, name: str | None) -> dict[str, Any]:
+    from weft.plan.explain import some_refusals
+
     nodes = [node for node in network.nodes if name is None or name in node.readers]
+    refused, _ = some_refusals(network, sorted(node.id for node in nodes if node.readers))
     return {"nodes": [{"id": node.id, "kind": "totals" if node.running else "windows",
                        "dimensions": sorted(map(str, node.dimensions)), "parent": node.parent,
                        "statistics": sorted(map(str, node.statistics)), "windows": list(map(str, node.windows)),
                        "readers": list(node.readers)} for node in nodes],
-            "not_shared": [{"node": one.node, "other": one.other, "reason": one.reason} for one in network.refusals
-                           if name is None or one.node in {node.id for node in nodes}]}
+            "not_shared": [{"node": one.node, "other": one.other, "reason": one.reason} for one in refused]}
 
 
 def queries(

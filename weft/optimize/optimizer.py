@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from weft.algebra.windows import Window
 from weft.errors import EngineError
 from weft.plan.cost import Costs
-from weft.plan.decide import Dimensions, Draft, decider_for
+from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
+from weft.plan.finer import Dimensions
 from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, collect

@@ -52,7 +52,7 @@ NAMES = tuple(one.name for one in fields(Costs))
 MEANING = {
     "tick": "a tick with nothing to do",
     "job": "a Spark job",
-    "read": "reading a row",
+    "read": "reading a row, once for each job",
     "test": "testing a row against one predicate or one cut on the way to its cell or slice",
     "group": "putting a row into its group in one base node",
     "key": "carrying one grouping key of a row along to one base node",
@@ -117,8 +117,8 @@ def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, flo
 
 
 def amounts_of_rows(facts: Facts, tests: float, jobs: int) -> dict[str, float]:
-    """What a tick does whatever its nodes are: its jobs, and every row read and tested."""
-    return {"tick": 1, "job": jobs, "read": facts.rows, "test": facts.rows * tests}
+    """What a tick does whatever its nodes are: its jobs, and every row read by each, and tested so often in all."""
+    return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
 
 
 def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
@@ -186,14 +186,21 @@ def estimates_for(network: Network, facts: Facts) -> Estimates:
 
 
 def tests_of(network: Network) -> float:
-    """How many comparisons a row meets before it is grouped."""
-    base = network.base
+    """How many comparisons a row meets before it is grouped, in all jobs: each tests it for its own nodes."""
     cuts = {name: len(points) for name, points in network.cuts}
-    dimensions = {one for node in base for one in node.dimensions}
-    slicings = {node.tree: node.slicing for node in base if node.slicing is not None}
+    slicings = {node.tree: node.slicing for node in network.base if not node.running}
+    return sum(tests_for(job.nodes, slicings, cuts) for job in jobs_of(network))
+
+
+def tests_for(
+    nodes: Collection[Node] | Collection[Wanted], slicings: Mapping[str, Slicing | None], cuts: Mapping[str, int]
+) -> float:
+    """How many comparisons a row meets in a job that computes these nodes."""
+    dimensions = {one for node in nodes for one in node.dimensions}
+    trees = {node.tree for node in nodes if not node.running}
+    slices = sum(tests_of_slicing(found) for tree in trees if (found := slicings[tree]) is not None)
     cells = sum(tests_of_cuts(cuts.get(one.name, 0)) for one in dimensions if one.cells)
-    truths = sum(map(is_truth, dimensions))
-    return cells + truths + sum(map(tests_of_slicing, slicings.values()))
+    return slices + cells + sum(map(is_truth, dimensions))
 
 
 def _rows(node: Node, estimates: Estimates) -> float:

@@ -8,7 +8,7 @@ groups. `decide` starts with the cheapest parent for every node, or none, and jo
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from weft.aggregates.statistics import hashable
@@ -21,18 +21,17 @@ from weft.plan.cost import (
     amounts_of_node,
     amounts_of_rows,
     carried_by,
-    tests_of_cuts,
-    tests_of_slicing,
+    tests_for,
     visits,
 )
 from weft.plan.dimensions import Dimension
-from weft.plan.facts import Estimates, Facts, is_truth
+from weft.plan.facts import Estimates, Facts
+from weft.plan.finer import Dimensions, Finer, Supersets, refuse
 from weft.plan.jobs import MOST_KEYS
 from weft.plan.needs import Needs
-from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
+from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
 from weft.plan.slices import Slicing
 
-Dimensions = frozenset[Dimension]
 # Beyond this many base nodes only those with the fewest rows are joined in pairs: they are those that can gain.
 MOST_JOINED = 200
 # Sharing is left, and a union that nobody asked for is made, only for at least this much of a tick, in seconds: counts
@@ -76,7 +75,7 @@ class Decider:
         self.estimates, self.costs, self.facts = estimates, costs, estimates.facts
         self._cuts = cuts
         self._names: dict[Dimensions, frozenset[str]] = {}
-        self._wider: dict[Dimensions, list[Dimensions]] = {}
+        self._supersets = Supersets()
 
     def rows(self, draft: Draft, dimensions: Dimensions, running: bool, tree: str) -> float:
         """Partial rows in a tick."""
@@ -91,21 +90,19 @@ class Decider:
 
         `name` names unions.
         """
-        candidates = self.candidates(draft)
-        simple = share_everything(draft.wanted, {node: tuple(finer) for node, finer in candidates.items()})
-        found = self._found(draft, candidates, name)
+        finer = self.finer(draft)
+        simple = share_everything(draft.wanted, finer)
+        found = self._found(draft, finer, name)
         if found.parents == simple.parents:
             return found
         return min(found, simple, key=lambda decision: self.price(draft, decision))
 
-    def _found(
-        self, draft: Draft, candidates: Mapping[str, list[str]], name: Callable[[Dimensions, bool, str], str]
-    ) -> Decision:
+    def _found(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, bool, str], str]) -> Decision:
         rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in draft.wanted.items()}
         base = self._base_cost(draft)
         parents = {}
-        for node, finer in candidates.items():
-            parent = min(finer, key=lambda other: (rows[other], other), default=None)
+        for node in draft.wanted:
+            parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
             if parent is not None:
                 derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
                 if derived <= base + rows[node] * _columns(draft) * self.costs.out + WORTH:
@@ -126,17 +123,9 @@ class Decider:
             parents |= {node: top for node in group.members if node != top}
         return Decision(parents, unions)
 
-    def candidates(self, draft: Draft) -> dict[str, list[str]]:
+    def finer(self, draft: Draft) -> Finer:
         """For every node the others that it could be derived from."""
-        nodes: dict[Dimensions, list[str]] = {}
-        for node, one in draft.wanted.items():
-            nodes.setdefault(one.dimensions, []).append(node)
-        self._learn_wider(nodes)
-        found = {}
-        for node, one in draft.wanted.items():
-            finer = (other for wider in self._wider[one.dimensions] for other in nodes.get(wider, ()))
-            found[node] = [other for other in finer if other != node and not refuse(one, draft.wanted[other])]
-        return found
+        return Finer(draft.wanted, self._supersets)
 
     def price(self, draft: Draft, decision: Decision) -> float:
         """The seconds of a tick under a decision."""
@@ -158,17 +147,10 @@ class Decider:
                 draft.families.get(node, 0),
             )
             parts.append(amounts_of_node(load, self.facts, carried))
-        parts.append(amounts_of_rows(self.facts, self._tests(draft, base), _jobs(base)))
+        sorting = [everything[node] for node in _sorting(everything, decision.parents)]
+        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (base, sorting))
+        parts.append(amounts_of_rows(self.facts, tests, _jobs(base) + _jobs(sorting)))
         return self.costs.price(add(parts))
-
-    def _learn_wider(self, nodes: Iterable[Dimensions]) -> None:
-        fresh = [one for one in nodes if one not in self._wider]
-        for one in fresh:
-            for other, wider in self._wider.items():
-                if other <= one:
-                    wider.append(one)
-            self._wider[one] = [other for other in self._wider if one <= other]
-            self._wider[one].append(one)
 
     def _base_cost(self, draft: Draft) -> float:
         """What one more base node costs all rows of a tick."""
@@ -225,13 +207,6 @@ class Decider:
         derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
         return Group(dimensions, running, tree, members, rows, tops[0] if tops else None, derived)
 
-    def _tests(self, draft: Draft, base: Iterable[Wanted]) -> float:
-        dimensions = {dimension for one in base for dimension in one.dimensions}
-        trees = {one.tree for one in base if not one.running}
-        slices = sum(tests_of_slicing(slicing) for tree in trees if (slicing := draft.slicings[tree]) is not None)
-        cells = sum(tests_of_cuts(self._cuts.get(one.name, 0)) for one in dimensions if one.cells)
-        return slices + cells + sum(map(is_truth, dimensions))
-
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
     """A decider that knows these dimension sets, and the cuts of these queries."""
@@ -247,9 +222,19 @@ def _values(one: Wanted) -> int:
     return len(one.dimensions) + len(one.statistics)
 
 
-def _jobs(base: Iterable[Wanted]) -> int:
-    """How many Spark jobs it takes, roughly: keys and statistics that need a sort are counted, not packed."""
-    base = list(base)
-    keys = {dimension for one in base for dimension in one.dimensions} | {one.tree for one in base}
-    sorting = any(not hashable(one) for each in base for one in each.statistics)
-    return -(-len(keys) // MOST_KEYS) + sorting
+def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str]:
+    """The base nodes that meet every row once more, in a job of statistics that need a sort: their own or a child's."""
+    found = set()
+    for node, one in nodes.items():
+        if not all(map(hashable, one.statistics)):
+            base = node
+            while base in parents:
+                base = parents[base]
+            found.add(base)
+    return found
+
+
+def _jobs(nodes: Collection[Wanted]) -> int:
+    """How many Spark jobs it takes to compute these nodes, roughly: their keys are counted, not packed into lots."""
+    keys = {dimension for one in nodes for dimension in one.dimensions} | {(one.running, one.tree) for one in nodes}
+    return -(-len(keys) // MOST_KEYS)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 
 from weft.aggregates.statistics import ROWS
 from weft.algebra.expressions import Slot, text, transform
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
+from weft.plan.finer import NotShared
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 
 MAX_READERS = 8
+# With nothing shared there is a reason for every pair of nodes.
+MAX_REFUSALS = 100
 
 
 def explain_network(network: Network, bill: Bill | None = None, others: Mapping[str, float] | None = None) -> str:
@@ -37,11 +41,19 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
     for node in network.base:
         lines += _tree(node, network, 1, bill)
     lines += [f"  {node_label(node)} computed no more, kept for windows from before a move" for node in network.retired]
-    if network.refusals:
+    refused, more = some_refusals(network, sorted(network.stored))
+    if refused:
         lines.append("  not shared")
-        labels = {node.id: node_label(node) for node in network.nodes}
-        lines += [f"    {labels[one.node]} from {labels[one.other]}: {one.reason}" for one in network.refusals]
+        label = {node: node_label(network.by_id[node]) for one in refused for node in (one.node, one.other)}
+        lines += [f"    {label[one.node]} from {label[one.other]}: {one.reason}" for one in refused]
+        lines += ["    and more; explain a query to see what is not shared with it"] if more else []
     return "\n".join(lines)
+
+
+def some_refusals(network: Network, nodes: Iterable[str], most: int = MAX_REFUSALS) -> tuple[list[NotShared], bool]:
+    """What these nodes are not computed from, by name, up to so many; and whether there is more."""
+    found = list(islice((one for node in nodes for one in network.refusals(node)), most + 1))
+    return sorted(found[:most], key=lambda one: (one.node, one.other)), len(found) > most
 
 
 def explain_query(
@@ -72,16 +84,19 @@ def explain_query(
             lines.append(f"    derived from {node_label(network.by_id[node.parent])}")
         others = [reader for reader in node.readers if reader != name]
         lines.append(f"    shared with {_some(others)}" if others else "    read by no other query")
-        lines += [
-            f"    not from {node_label(network.by_id[one.other])}: {one.reason}"
-            for one in network.refusals
-            if one.node == part.node
-        ]
+        lines += refusal_lines(network, part.node)
     if bill is not None:
         share = bill.share(name)
         lines.append(f"  pays {seconds_text(share)} of a tick of about {seconds_text(bill.total)}")
     lines += [f"  holds {held_text(complete_from)}", f"  state: {bound}"]
     return "\n".join(lines)
+
+
+def refusal_lines(network: Network, node: str) -> list[str]:
+    """What a node is not computed from, and why."""
+    refused, more = some_refusals(network, [node])
+    lines = [f"    not from {node_label(network.by_id[one.other])}: {one.reason}" for one in refused]
+    return [*lines, *(["    nor from more nodes"] if more else [])]
 
 
 def held_text(complete_from: datetime | int | None) -> str:
@@ -111,9 +126,8 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
     if node.windows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
     lines.append(f"{indent}  read by {_some(node.readers)}" if node.readers else f"{indent}  only to make others of")
-    for child in network.nodes:
-        if child.parent == node.id:
-            lines += _tree(child, network, depth + 1, bill)
+    for child in network.children.get(node.id, ()):
+        lines += _tree(child, network, depth + 1, bill)
     return lines
 
 

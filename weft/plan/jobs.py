@@ -76,7 +76,7 @@ def _chunks(base: tuple[Node, ...]) -> list[tuple[Node, ...]]:
     lots: list[tuple[set[str], list[Node]]] = []
     for node in base:
         keys = _keys_of(node)
-        found = next((lot for lot in lots if len(lot[0] | keys) <= MOST_KEYS), None)
+        found = next((lot for lot in lots if len(lot[0]) + len(keys - lot[0]) <= MOST_KEYS), None)
         if found is None:
             found = (set(), [])
             lots.append(found)

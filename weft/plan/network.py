@@ -7,13 +7,14 @@ of the decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
 from weft.algebra.windows import Window
 from weft.plan.dimensions import Cut, Dimension, by_name
+from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
 from weft.plan.needs import Needs
 from weft.plan.slices import Slicing, slicing
@@ -46,22 +47,12 @@ class Node:
 
 
 @dataclass(frozen=True)
-class NotShared:
-    """A node is not computed from another, and why."""
-
-    node: str
-    other: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Network:
     """All nodes of a stream, parents first. Retired ones are computed no more, and kept while somebody reads them."""
 
     stream: str
     cuts: tuple[tuple[str, tuple[Cut, ...]], ...]
     nodes: tuple[Node, ...]
-    refusals: tuple[NotShared, ...] = ()
     retired: tuple[Node, ...] = ()
     # Cuts that queries read before they moved.
     past_cuts: tuple[tuple[str, tuple[Cut, ...]], ...] = ()
@@ -87,6 +78,24 @@ class Network:
     def stored(self) -> Mapping[str, Node]:
         """The nodes whose new rows are kept."""
         return {node.id: node for node in self.nodes if node.readers}
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[Node, ...]]:
+        """What is computed from each node that anything is computed from."""
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            if node.parent is not None:
+                found.setdefault(node.parent, []).append(node)
+        return {node: tuple(children) for node, children in found.items()}
+
+    @cached_property
+    def finer(self) -> Finer:
+        """Which of the nodes that somebody reads could be computed from which, and why others could not."""
+        return Finer(self.stored)
+
+    def refusals(self, node: str) -> Iterator[NotShared]:
+        """The nodes that a stored node is not computed from though they have all of its dimensions."""
+        return self.finer.refusals(node)
 
     @cached_property
     def kept(self) -> Mapping[str, Node]:
@@ -147,8 +156,7 @@ def build_network(
 ) -> Network:
     """The network that serves these queries, by name; without a decision, one that shares all that can be shared."""
     wanted = collect(queries)
-    candidates, refusals = find(wanted)
-    network = assemble(stream, queries.values(), wanted, decision or share_everything(wanted, candidates), refusals)
+    network = assemble(stream, queries.values(), wanted, decision or share_everything(wanted, Finer(wanted)))
     return with_pasts(network, queries, pasts) if pasts else network
 
 
@@ -168,39 +176,7 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
     return wanted
 
 
-def find(wanted: Mapping[str, Wanted]) -> tuple[dict[str, tuple[str, ...]], tuple[NotShared, ...]]:
-    """For every node, the nodes it could be computed from (vertical expansion), and the refusals with reasons."""
-    candidates: dict[str, tuple[str, ...]] = {}
-    refusals: list[NotShared] = []
-    for node, mine in wanted.items():
-        finer = []
-        for other, theirs in wanted.items():
-            if other == node or not mine.dimensions <= theirs.dimensions:
-                continue
-            reason = refuse(mine, theirs)
-            if reason:
-                refusals.append(NotShared(node, other, reason))
-            else:
-                finer.append(other)
-        candidates[node] = tuple(finer)
-    return candidates, tuple(sorted(refusals, key=lambda one: (one.node, one.other)))
-
-
-def refuse(mine: Wanted, theirs: Wanted) -> str:
-    """Why a node with all of my dimensions still cannot feed me; empty when it can."""
-    if theirs.running and not mine.running:
-        return "running-totals-have-no-slices"
-    if theirs.tree != mine.tree and not mine.running:
-        return "other-slices"
-    # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
-    if theirs.counts_values and not mine.counts_values:
-        return "value-counts-are-too-wide"
-    if mine.dimensions == theirs.dimensions and mine.running == theirs.running:
-        return "same-node"
-    return ""
-
-
-def share_everything(wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]]) -> Decision:
+def share_everything(wanted: Mapping[str, Wanted], finer: Finer) -> Decision:
     """Every node that can be is made of another: of the one with the fewest dimensions.
 
     Of a running one first: it has one row a group, not one a slice.
@@ -209,7 +185,8 @@ def share_everything(wanted: Mapping[str, Wanted], candidates: Mapping[str, tupl
     def size(other: str) -> tuple[int, bool, str]:
         return len(wanted[other].dimensions), not wanted[other].running, other
 
-    return Decision({node: min(finer, key=size) for node, finer in candidates.items() if finer})
+    candidates = {node: finer.of(node) for node in wanted}
+    return Decision({node: min(others, key=size) for node, others in candidates.items() if others})
 
 
 def assemble(
@@ -217,7 +194,6 @@ def assemble(
     queries: Iterable[Needs],
     wanted: Mapping[str, Wanted],
     decision: Decision,
-    refusals: tuple[NotShared, ...] = (),
 ) -> Network:
     """The network of a decision: parents first, and every parent with the statistics of its children."""
     everything = {**wanted, **decision.unions}
@@ -244,7 +220,7 @@ def assemble(
         )
         for node, one in ((node, everything[node]) for node in ordered)
     )
-    return Network(stream, all_cuts(queries), nodes, refusals)
+    return Network(stream, all_cuts(queries), nodes)
 
 
 def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...]:

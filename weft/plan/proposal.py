@@ -7,7 +7,7 @@ from datetime import datetime
 from weft.aggregates.statistics import ROWS
 from weft.plan.bill import seconds_text
 from weft.plan.bound import Bound
-from weft.plan.explain import held_text, node_label, slices_text
+from weft.plan.explain import held_text, node_label, refusal_lines, slices_text
 from weft.plan.needs import Needs
 from weft.plan.network import Network
 
@@ -40,11 +40,7 @@ def explain_proposal(
             lines.append("    no row of the stream is aggregated once more")
         else:
             lines.append(f"  reads {node_label(then)}, new, made from rows: one more grouping of every batch")
-            lines += [
-                f"    not from {node_label(after.by_id[one.other])}: {one.reason}"
-                for one in after.refusals
-                if one.node == part.node
-            ]
+            lines += refusal_lines(after, part.node)
     was, becomes = (one.trees[needs.tree][0] if needs.tree in one.trees else None for one in (before, after))
     if was != becomes and needs.window is not None:
         lines.append(f"  slices {slices_text(becomes)} instead of slices {slices_text(was)}")

@@ -15,8 +15,9 @@ from itertools import count
 
 from weft.algebra.windows import Window
 from weft.plan.cost import Costs
-from weft.plan.decide import Dimensions, Draft, decider_for
+from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
+from weft.plan.finer import Dimensions
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, share_everything
 from weft.plan.placement import Placement
@@ -138,8 +139,7 @@ class Search:
     def everything(self) -> float:
         """The price with one tree, and every node made of another that can be."""
         draft = self._draft(tuple(("", False) for _ in self.shapes))
-        candidates = {node: tuple(finer) for node, finer in self._decider.candidates(draft).items()}
-        return self._decider.price(draft, share_everything(draft.wanted, candidates))
+        return self._decider.price(draft, share_everything(draft.wanted, self._decider.finer(draft)))
 
     def nothing(self) -> float:
         """The price with every query by itself: its own slices, its own predicate, its own base nodes."""

@@ -24,7 +24,8 @@ from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
-from weft.read.runs import run_of, runs
+from weft.read.finished import Span
+from weft.read.runs import runs, runs_of
 from weft.read.view import View, build_view
 from weft.segments.cache import Recent, TableCache
 from weft.segments.roll import is_on_roll
@@ -179,23 +180,27 @@ class Reader:
             return read(partial(self._many, window, ends))
         return pa.concat_tables([read(partial(self._one, end - micros(window.range), end)) for end in ends])
 
+    def is_finished_in(self, file: SegmentRow, request: str) -> bool:
+        """Whether a file of finished windows was made for this line of its family too."""
+        return is_on_roll(self._cache.get(file), request)
+
     def finished(
-        self, needs: Needs, view: View, files: Sequence[SegmentRow], requests: Sequence[str], end: int
-    ) -> pa.Table | None:
-        """A window that was finished ahead: each part from the file and the line that it is stored under.
-
-        None where a file was made when nobody asked for that line.
-        """
+        self, needs: Needs, view: View, requests: Sequence[str], spans: Sequence[Span], ends: Sequence[int]
+    ) -> pa.Table:
+        """Windows that were finished ahead: each part from the files and the line that it is stored under."""
         sources = []
-        for part, (file, request, columns) in enumerate(zip(files, requests, view.columns, strict=True)):
-            table = self._cache.get(file)
-            if not is_on_roll(table, request):
-                return None
-            index = self._indexes.get(file.path, partial(runs, table))
-            rows = table.slice(*run_of(index, request, end)).select([END, *columns])
-            sources.append(Source(f"SELECT * FROM weft_finished{part}", {f"weft_finished{part}": rows}))
+        for part, (request, columns) in enumerate(zip(requests, view.columns, strict=True)):
+            rows = []
+            for span in spans:
+                file = span.files[part]
+                table = self._cache.get(file)
+                index = self._indexes.get(file.path, partial(runs, table))
+                stored = table.select([END, *columns])
+                places = runs_of(index, request, ends[span.first], ends[span.stop - 1])
+                rows += [stored.slice(*place) for place in places or [(0, 0)]]
+            name = f"weft_finished{part}"
+            sources.append(Source(f"SELECT * FROM {name}", {name: pa.concat_tables(rows)}))
         return self._run(view, result_schema(needs), sources)
-
 
     def running(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], *, since: int | None = None

@@ -28,14 +28,15 @@ def runs(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=[REQUEST, END, BEGIN, LENGTH])
 
 
-def run_of(index: pa.Table, request: str, end: int) -> tuple[int, int]:
-    """Where the rows of a request's window begin, and how many there are."""
+def runs_of(index: pa.Table, request: str, first: int, last: int) -> list[tuple[int, int]]:
+    """Where the rows of a request's windows that end from `first` to `last` begin, and how many there are, by end."""
     if not index.num_rows:
-        return 0, 0
+        return []
     requests, ends = index[REQUEST].chunk(0), index[END].chunk(0).to_numpy()
     code = pc.index(requests.dictionary, request).as_py()
-    first, last = np.searchsorted(requests.indices.to_numpy(), [code, code + 1])
-    place = first + np.searchsorted(ends[first:last], end)
-    if code < 0 or place == last or ends[place] != end:
-        return 0, 0
-    return index[BEGIN][int(place)].as_py(), index[LENGTH][int(place)].as_py()
+    if code < 0:
+        return []
+    low, high = np.searchsorted(requests.indices.to_numpy(), [code, code + 1])
+    begin = low + np.searchsorted(ends[low:high], first)
+    found = index.slice(int(begin), int(low + np.searchsorted(ends[low:high], last, "right") - begin))
+    return list(zip(found[BEGIN].to_pylist(), found[LENGTH].to_pylist(), strict=True))

@@ -57,10 +57,6 @@ class Synopsis:
         """The files of a family's finished windows."""
         return (file for file in self.files if file.kind == "result" and file.family == family)
 
-    def results(self, family: str, end: int) -> SegmentRow | None:
-        """The file in which a family's windows that end then are finished, if they were."""
-        return next((file for file in self.finished(family) if file.time_from <= end < file.time_to), None)
-
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.data)
