@@ -59,7 +59,7 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
             tick(*arguments)
             if len(ticks) < warm_up:
                 # What would happen between two ticks of a stream that has pauses.
-                ticker.optimizer.wait()
+                ticker.planner.optimizer.wait()
             walls.append(time.monotonic())
             ticks.append(dict(ticker.last))
 

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,10 @@ from weft.backend.duck import Duck
 from weft.errors import EngineError, StreamError, WeftError
 from weft.feeds.sources import Roots
 from weft.feeds.streams import DEFAULT_AHEAD, define_stream
-from weft.handle import ContinuousQuery, complete_since
+from weft.handle import ContinuousQuery
 from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import check_sharing
+from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan
 from weft.plan.bill import Bill, bill_of
 from weft.plan.bound import bound_of
@@ -31,25 +33,26 @@ from weft.plan.explain import explain_network
 from weft.plan.network import Network
 from weft.plan.picture import FORMS, graphviz, mermaid
 from weft.plan.proposal import explain_proposal
+from weft.read.answers import Answers, complete_since
 from weft.read.reader import Reader
+from weft.registry.registered import Registered
 from weft.registry.registry import DEFAULT_KEEP, Registry
-from weft.segments.cache import RESULT_BYTES, Recent, TableCache
+from weft.segments.cache import TableCache
 from weft.segments.files import open_files
-from weft.spark.dead import LETTERS
-from weft.spark.failure import JAVA_GONE
-from weft.spark.runner import Runner
-from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.sql.ddl import parse_wait
 from weft.store.catalog import Catalog, sqlite_url
+from weft.store.committed import CommittedState
 from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
-from weft.tick.ticker import Ticker
 from weft.watch.metrics import stream_metrics
 from weft.watch.status import StreamStatus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from weft.spark.runner import Runner
+    from weft.tick.ticker import Ticker
 
 
 class Engine:
@@ -84,6 +87,8 @@ class Engine:
             self._root = str(Path(self._root).absolute())
         self._session, self._owned = spark, False
         if spark is not None:
+            from weft.spark.session import warn_of_open_doors
+
             warn_of_open_doors(spark)
         self._settings = dict(spark_settings or {})
         # Spark takes seconds to start: nobody who only reads waits for that.
@@ -99,7 +104,8 @@ class Engine:
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
         self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
-        self.results = Recent(RESULT_BYTES)
+        self._committed: dict[str, CommittedState] = {}
+        self._planners: dict[str, Planner] = {}
         self._tickers: dict[str, Ticker] = {}
         self._runners: dict[str, Runner] = {}
         self._dataframes: dict[str, DataFrame] = {}
@@ -118,6 +124,8 @@ class Engine:
     @property
     def spark(self) -> SparkSession:
         """The Spark session; a local one is started when none was given."""
+        from weft.spark.session import is_running, local_session
+
         with self._session_lock:
             if self._session is None:
                 # Workers must be the same Python as the driver, whatever `python3` is on the path.
@@ -194,12 +202,14 @@ class Engine:
 
     def query(self, name: str) -> ContinuousQuery:
         """The handle of a registered query; of one that this Weft does not accept any more, to drop it."""
-        return ContinuousQuery(self, name if self.registry.is_refused(name) else self.registry.query(name).name)
+        if not self.registry.is_registered(name):
+            self.registry.query(name)
+        return ContinuousQuery(self, name)
 
     def queries(self) -> list[ContinuousQuery]:
         """The handles of all registered queries, by name."""
         self.registry.refresh()
-        return [ContinuousQuery(self, name) for name in sorted(self.registry.queries())]
+        return [ContinuousQuery(self, name) for name in sorted(self.registry.accepted_names())]
 
     def run_available(self) -> None:
         """Process all that has arrived in every stream, then return."""
@@ -240,6 +250,8 @@ class Engine:
         finally:
             with self._session_lock:
                 if self._session is not None and self._owned:
+                    from weft.spark.failure import JAVA_GONE
+
                     # A Java that died has nothing to stop, and must not keep the rest open.
                     with suppress(*JAVA_GONE):
                         self._session.stop()
@@ -265,7 +277,7 @@ class Engine:
         return "\n".join(draw(self.network(name)) for name in names)
 
     def _explain_stream(self, name: str) -> str:
-        searched = self._ticker(name).optimizer.last
+        searched = self.planner(name).optimizer.last
         others = {}
         if searched is not None:
             others = {"if all were shared": searched.found.everything, "if nothing were": searched.found.nothing}
@@ -273,19 +285,20 @@ class Engine:
 
     def bill(self, stream: str) -> Bill | None:
         """What each node of a stream costs a tick, and each query; None for a stream that never ran."""
-        ticker = self._ticker(stream)
+        planner = self.planner(stream)
         facts = facts_of(self.state_of(stream))
         if not facts.ticks:
             return None
-        plan = ticker.plan()
-        return bill_of(plan.network, plan.amounts(facts), ticker.optimizer.costs)
+        plan = planner.plan()
+        return bill_of(plan.network, plan.amounts(facts), planner.optimizer.costs)
 
     def _explain_proposal(self, sql: str) -> str:
         proposed = self.registry.preview(sql)
         stream = self.registry.stream(proposed.row.stream)
         state = self.state_of(stream.name)
-        before, after = self._ticker(stream.name).propose(proposed)
-        facts, costs = facts_of(state), self._ticker(stream.name).optimizer.costs
+        planner = self.planner(stream.name)
+        before, after = planner.propose(proposed)
+        facts, costs = facts_of(state), planner.optimizer.costs
         seconds = None
         if facts.ticks:
             now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
@@ -300,21 +313,22 @@ class Engine:
         It happens by itself while streams run; the answer has the seconds of a tick as planned, and as they would be
         if everything or nothing were shared.
         """
-        return {name: self._ticker(name).optimize().prices for name in sorted(self.registry.streams())}
+        return {name: self.planner(name).optimize().prices for name in sorted(self.registry.streams())}
 
     def metrics(self, *, queries: bool = False) -> dict[str, Any]:
         """The engine in numbers, by stream; with `queries` those of every query too, which takes a while for many."""
         streams = {
             name: stream_metrics(
-                self._ticker(name),
+                self.planner(name),
                 self.state_of(name),
-                len(self.registry.queries(name)),
+                len(self.registry.accepted_names(name)),
                 self.catalog,
                 self._runners.get(name),
+                self._tickers[name].last if name in self._tickers else {},
             )
             for name in sorted(self.registry.streams())
         }
-        found: dict[str, Any] = {"queries": len(self.registry.queries()), "streams": streams}
+        found: dict[str, Any] = {"queries": len(self.registry.accepted_names()), "streams": streams}
         return {**found, "by_query": {one.name: _told(one) for one in self.queries()}} if queries else found
 
     def dead_letters(self, stream: str) -> pa.Table:
@@ -322,6 +336,8 @@ class Engine:
 
         Reasons: 'unparsable', 'no event time', 'too far back', 'too far ahead', and 'unreadable file' (the source).
         """
+        from weft.spark.dead import LETTERS
+
         with self.catalog.read() as reader:
             known = reader.dead_letters(self.registry.stream(stream).name)
         return read_letters(self.files, known, LETTERS)
@@ -332,29 +348,81 @@ class Engine:
 
     def plan(self, stream: str) -> Plan:
         """Everything that is decided for the queries registered now."""
-        return self._ticker(stream).plan()
+        return self.planner(stream).plan()
+
+    def answers(self, name: str) -> Answers:
+        """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
+        stream = self.registry.stream_of(name)
+        if stream is not None and self._runs(stream):
+            # The state first: what is registered may be newer, but never older. A query that moved since is then read
+            # from where its rows were; an older one would miss what came since.
+            state, query = self._committed_state(stream).current, self.registry.query(name)
+            if query.row.stream == stream:
+                return Answers(query, state, self.reader)
+        if stream is None:
+            with self.catalog.read() as snapshot:
+                stream = self.registry.read(name, snapshot).row.stream
+        state, query = self._committed_state(stream).reload(partial(self.registry.read, name))
+        if query.row.stream != stream:
+            # Dropped and registered again, on another stream.
+            return self.answers(name)
+        return Answers(query, state, self.reader)
+
+    def registered(self, name: str) -> Registered:
+        """A query as it is registered now."""
+        stream = self.registry.stream_of(name)
+        if stream is not None and self._runs(stream):
+            return self.registry.query(name)
+        with self.catalog.read() as snapshot:
+            return self.registry.read(name, snapshot)
 
     def state_of(self, stream: str) -> StreamState:
         """The newest committed state of a stream, as far as this process may know without asking when it runs it."""
-        ticker = self._ticker(stream)
+        committed = self._committed_state(self.registry.stream(stream).name)
+        return committed.current if self._runs(stream) else committed.reload(self.registry.follow)[0]
+
+    def _runs(self, stream: str) -> bool:
+        """Whether this process runs the stream."""
         runner = self._runners.get(stream)
-        return ticker.state if runner is not None and runner.active else ticker.reload()
+        return runner is not None and runner.active
+
+    def _committed_state(self, stream: str) -> CommittedState:
+        with self._lock:
+            if stream not in self._committed:
+                self._committed[stream] = CommittedState(stream, self.catalog)
+            return self._committed[stream]
+
+    def planner(self, stream: str) -> Planner:
+        """Who plans a stream."""
+        with self._lock:
+            if stream not in self._planners:
+                committed = self._committed_state(stream)
+                committed.reload(self.registry.follow)
+                self._planners[stream] = Planner(
+                    self.registry.stream(stream), self.registry, self.catalog, committed, self._sharing
+                )
+            return self._planners[stream]
 
     def _ticker(self, name: str) -> Ticker:
+        from weft.tick.ticker import Ticker
+
         with self._lock:
             if name not in self._tickers:
+                planner = self.planner(name)
                 self._tickers[name] = Ticker(
-                    self.registry.stream(name),
+                    planner,
+                    self._committed_state(name),
                     self.registry,
                     self.catalog,
                     self.files,
                     self._worker,
                     self.cache,
-                    self._sharing,
                 )
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:
+        from weft.spark.runner import Runner
+
         before = self._runners.get(name)
         if before is not None and before.active:
             return before

@@ -108,8 +108,8 @@ def test_a_configuration_is_applied_with_its_own_keeps(tmp_path: Path) -> None:
         load_config(path).apply(engine)
         load_config(path).apply(engine)
         rows = {name: one.row.definition for name, one in engine.registry.queries().items()}
-    assert rows["bytes"]["keep"] == "7 days"
-    assert rows["more"]["keep"] == "forever" and rows["more"]["eager"] is True
+    assert rows["bytes"].keep_text == "7 days"
+    assert rows["more"].keep_text == "forever" and rows["more"].eager is True
 
 
 @pytest.mark.parametrize(("text", "keys", "position"), [

@@ -202,7 +202,7 @@ class Life:
             self.engine.register_all(stage.texts, keep="1 minute", eager=len(stage.texts) > 1)
         for name in {one.name for one in self.engine.queries()} & set(stage.drop):
             self.engine.query(name).drop()
-        self.engine._ticker(STREAM).place({name: Placement(tree) for name, tree in stage.move})
+        self.engine.planner(STREAM).place({name: Placement(tree) for name, tree in stage.move})
 
     def _run_to(self, end: int, *, plain: bool) -> None:
         """Let all ticks before this one arrive, and be processed."""

@@ -41,7 +41,7 @@ def run(session: SparkSession, folder: Path, ticks: Ticks, queries: Mapping[str,
         engine.register(query.weft("s"), name=name, eager=place % 2 == 0, keep="forever" if place % 3 else "7 days")
     for rows in ticks.rows:
         if moves is not None:
-            engine._ticker("s").place(random_places(moves, list(queries)))
+            engine.planner("s").place(random_places(moves, list(queries)))
         if reopen:
             engine.close()
             engine = weft.Engine(folder, spark=session)

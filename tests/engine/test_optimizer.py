@@ -44,7 +44,7 @@ def tick(engine: weft.Engine, number: int, rows: int = 400) -> None:
                        for place in range(rows)]
     ticker = engine._ticker("s")
     ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), made))
-    ticker.optimizer.wait()
+    ticker.planner.optimizer.wait()
 
 
 PAIRS = {f"{one}{two}": f"SELECT {one}, {two}, count(*) AS n, sum(v) AS t FROM s GROUP BY window(ts, '10 seconds'), {one}, {two}"
@@ -91,12 +91,12 @@ def test_explain_says_what_nodes_cost_what_a_query_pays_and_what_one_more_would_
 def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
     with weft.Engine(tmp_path) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", schema="ts timestamp, a int")
-        assert engine._ticker("s").optimizer.costs == Costs()
+        assert engine.planner("s").optimizer.costs == Costs()
         for price in (2.5, 3.5):
             with engine.catalog.write() as catalog:
                 catalog.put_costs({**Costs().definition(), "job": price})
     with weft.Engine(tmp_path) as engine:
-        assert engine._ticker("s").optimizer.costs == Costs(job=3.5)
+        assert engine.planner("s").optimizer.costs == Costs(job=3.5)
 
 
 def test_nothing_moves_that_was_only_guessed_or_is_not_to_be_shared(engine: weft.Engine, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_pa
             engine.register_all({name: query.weft("s") for name, query in queries.items()}, eager=seed == 1)
             for rows in ticks.rows:
                 feed(engine, ["s"], as_table(rows))
-                engine._ticker("s").optimizer.wait()
+                engine.planner("s").optimizer.wait()
             found[sharing] = {name: answer(engine.query(name)) for name in queries}
     for sharing in ("auto", "nothing"):
         for name, query in queries.items():

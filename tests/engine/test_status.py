@@ -15,10 +15,10 @@ from sqlalchemy import update
 import weft
 from tests.cli.command import succeed, succeed_json
 from tests.engine.test_metrics import DDL, tick
-from weft import status
 from weft.errors import StateError
 from weft.spark.runner import Runner
 from weft.store import tables
+from weft.watch import status
 from weft.watch.status import StreamStatus
 
 ELSEWHERE = "123 on another"

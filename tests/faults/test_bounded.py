@@ -136,7 +136,7 @@ def live(world: Scene, count: int) -> list[Held]:
             world.now += LEASE + timedelta(seconds=1)
             world.tick(repeated(number))
             # What a search beside the tick finds must not depend on how fast this machine is.
-            world.engine._ticker("s").optimizer.wait()
+            world.engine.planner("s").optimizer.wait()
             if number in EARLY or number in LATE:
                 for name in world.queries:
                     world.engine.query(name).result()

@@ -18,12 +18,14 @@ from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import Crash, Query, Window, World, at
-from weft import registry
 from weft.errors import StateError
 from weft.plan.placement import Placement
-from weft.registry.registered import Registered, compiled
+from weft.registry import compiler
+from weft.registry.compiler import compile_row
+from weft.registry.registered import Registered
 from weft.spark.checkpoint import BatchMark
 from weft.store import transactions
+from weft.store.definition import QueryDefinition
 from weft.store.tables import AggregateRow, QueryRow, StreamRow
 from weft.store.tend import LEASE
 
@@ -101,7 +103,7 @@ def test_another_process_reads_a_query_where_it_is_now(world: World) -> None:
     with closing(weft.Engine(world.folder / "state")) as reader:
         query = reader.query("q")
         assert counts(query) == [1, 2, 3, 4]
-        engine._ticker("s").place({"q": Placement("apart")})
+        engine.planner("s").place({"q": Placement("apart")})
         for number in range(6, 11):
             world.run([tick(2 * number, "a")])
         assert counts(query) == counts(engine.query("q")) == [1, 2, 3, 4, 4, 4, 4, 4, 4]
@@ -117,13 +119,13 @@ def test_a_query_that_another_process_moves_while_a_tick_is_computed_moves_with_
     for number in range(1, 6):
         world.run([tick(2 * number, "a")])
     with closing(weft.Engine(world.folder / "state")) as other:
-        with at("spark-after", lambda: other._ticker("s").place({"q": Placement("apart")})):
+        with at("spark-after", lambda: other.planner("s").place({"q": Placement("apart")})):
             world._do(tick(12, "a"))
         for number in range(7, 11):
             world.run([tick(2 * number, "a")])
         assert counts(engine.query("q")) == counts(other.query("q")) == [1, 2, 3, 4, 4, 4, 4, 4, 4]
-    (past,) = engine.registry.query("q").row.definition["pasts"]
-    assert past["until"] == 6
+    (past,) = engine.registry.query("q").row.definition.pasts
+    assert past.until == 6
 
 
 def test_what_another_process_registers_is_not_missed_for_a_change_of_ones_own(world: World) -> None:
@@ -216,7 +218,7 @@ def test_streams_differ_by_more_than_capitals(world: World) -> None:
 def test_a_query_that_is_accepted_no_longer_keeps_no_other_from_running(world: World) -> None:
     """As after an upgrade that closed a door: the engine opens, the others run, and it can be dropped."""
     good = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '2 seconds')", name="good")
-    definition = {"keep": "7 days", "eager": False}
+    definition = QueryDefinition(timedelta(days=7))
     with world.engine.catalog.write() as catalog:
         sql = "SELECT count(*) AS n FROM s WHERE k RLIKE '(a+)+b'"
         catalog.put_queries([QueryRow(name="old", stream="s", sql=sql, definition=definition)])
@@ -240,10 +242,10 @@ def refusing(world: World, name: str) -> Iterator[None]:
     def strict(row: QueryRow, *rest: Any) -> Registered:
         if row.name == name:
             raise weft.SqlError("bad-pattern", "not accepted", hint="Write it in another way.")
-        return compiled(row, *rest)
+        return compile_row(row, *rest)
 
     world.forget()
-    with patch.object(registry, "compiled", strict):
+    with patch.object(compiler, "compile_row", strict):
         yield
         world.forget()
 
@@ -255,7 +257,7 @@ def test_a_query_that_is_accepted_again_begins_anew(world: World, trees: list[st
     world.engine.register("SELECT count(*) AS n FROM s", name="other")
     world.run([tick(2, "a"), tick(4, "a")])
     for tree in trees:
-        world.engine._ticker("s").place({"q": Placement(tree)})
+        world.engine.planner("s").place({"q": Placement(tree)})
         world.run([tick(6, "a"), tick(8, "a")])
     with refusing(world, "q"):
         for second in (10, 12):
@@ -267,7 +269,7 @@ def test_a_query_that_is_accepted_again_begins_anew(world: World, trees: list[st
         world.run([tick(2 * number, "a")])
     assert world.engine.query("q").status == "running"
     assert set(counts(world.engine.query("q"))) == {4}
-    assert "pasts" not in world.engine.registry.query("q").row.definition
+    assert not world.engine.registry.query("q").row.definition.pasts
     assert world.engine.query("other").result()["n"].to_pylist() == [10 + 2 * len(trees) + 2]
 
 
@@ -291,7 +293,7 @@ def test_an_aggregate_or_a_stream_that_is_accepted_no_longer_keeps_no_other_from
         catalog.put_aggregate(AggregateRow(name="slow", definition=slow))
         catalog.put_stream(StreamRow(name="odd", definition=stream))
         catalog.put_queries(
-            QueryRow(name=name, stream="s" if "slow" in sql else "odd", sql=sql, definition={"keep": "1 day", "eager": False})
+            QueryRow(name=name, stream="s" if "slow" in sql else "odd", sql=sql, definition=QueryDefinition(timedelta(days=1)))
             for name, sql in sqls.items()
         )
     world.run([tick(1, "a"), tick(3, "a")])

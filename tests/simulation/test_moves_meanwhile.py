@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 import weft
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import World, at
-from weft.plan.placement import Placement
+from weft.plan.placement import Moved, Placement
 
 EIGHT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds')"
 
 
 def move(engine: weft.Engine, *trees: str) -> None:
     for tree in trees:
-        engine._ticker("s").place({"q": Placement(tree)})
+        engine.planner("s").place({"q": Placement(tree)})
 
 
-def pasts(engine: weft.Engine) -> list[dict[str, Any]]:
-    return engine.registry.query("q").row.definition.get("pasts", [])
+def pasts(engine: weft.Engine) -> tuple[Moved, ...]:
+    return engine.registry.query("q").row.definition.pasts
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def assert_nothing_lost(world: World, ticks: int) -> None:
 def test_a_query_that_moves_on_before_any_tick_loses_nothing(moving: World, trees: str) -> None:
     move(moving.engine, *trees)
     go_on(moving, 6, 12)
-    assert [past["until"] for past in pasts(moving.engine)] == [5]
+    assert [past.until for past in pasts(moving.engine)] == [5]
     assert_nothing_lost(moving, 11)
 
 
@@ -64,9 +64,9 @@ def test_steps_that_end_with_one_batch_are_told_apart(moving: World) -> None:
     """As a catalog may hold them that was written before the second was left out."""
     move(moving.engine, "b", "c")
     definition = moving.engine.registry.query("q").row.definition
-    twice = [*definition["pasts"], {**definition["pasts"][0], "tree": "b"}]
+    twice = (*definition.pasts, replace(definition.pasts[0], placement=Placement("b")))
     with moving.engine.catalog.write() as catalog:
-        catalog.update_queries({"q": {"definition": {**definition, "pasts": twice}}})
+        catalog.update_queries({"q": {"definition": replace(definition, pasts=twice)}})
     go_on(moving, 6, 12)
     assert_nothing_lost(moving, 11)
 

@@ -22,10 +22,10 @@ import pytest
 import weft
 from tests.simulation.level0 import POISON
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
-from weft import registered
 from weft.algebra.query import Query as CompiledQuery
 from weft.algebra.windows import micros
 from weft.failpoint import POINTS
+from weft.registry import compiler
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.store import letters, tend
@@ -210,7 +210,7 @@ def compiling_once() -> Iterator[None]:
             meanings[sql] = compile_query(sql, *known)
         return meanings[sql]
 
-    with patch.object(registered, "compile_query", compile_once):
+    with patch.object(compiler, "compile_query", compile_once):
         yield
 
 

@@ -75,10 +75,10 @@ def test_cuts_that_a_query_read_before_it_moved_are_kept(
     for name, threshold in thresholds.items():
         world.engine.register(above(threshold), name=name, keep="forever")
     # Nobody but the test moves queries.
-    monkeypatch.setattr(world.engine._ticker("s").optimizer, "moves", lambda *_: {})
+    monkeypatch.setattr(world.engine.planner("s").optimizer, "moves", lambda *_: {})
     for number in range(TICKS):
         if number in (6, 18) if back else number == 6:
-            world.engine._ticker("s").place({"moves": Placement(truths=number == 6)})
+            world.engine.planner("s").place({"moves": Placement(truths=number == 6)})
         # As long as it is there, files of before and after its first tick are two kinds: they merge after the move.
         if number == 3:
             world.engine.register(above(-15), name="between")

@@ -286,7 +286,7 @@ class World:
             if step in {one.name for one in self.engine.queries()}:
                 self.engine.query(step).drop()
         elif isinstance(step, Move):
-            self.engine._ticker("s").place({name: Placement(tree) for name, tree in step.trees})
+            self.engine.planner("s").place({name: Placement(tree) for name, tree in step.trees})
         else:
             self._tick(step)
 
@@ -298,7 +298,7 @@ class World:
         kind = BatchWithLetter if self.letters and number % 2 == 0 else PlainBatch
         ticker.run(kind(mark, step.dicts()))
         # What a search beside the tick finds must not depend on how fast this machine is.
-        ticker.optimizer.wait()
+        ticker.planner.optimizer.wait()
         self.arrived.append((number, self.watermark(), step.dicts()))
 
     def watermark(self) -> int | None:

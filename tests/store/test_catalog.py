@@ -11,8 +11,10 @@ import pytest
 from sqlalchemy import event
 
 from weft.errors import EngineError, StateError
+from weft.plan.placement import Placement
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import TICKS_KEPT, Catalog, Writer
+from weft.store.definition import QueryDefinition
 from weft.store.tables import AggregateRow, LayoutRow, NodeRow, QueryRow, StreamRow, TickRow
 
 MINUTE = timedelta(minutes=1)
@@ -24,7 +26,7 @@ def stream(name: str = "packets", **definition: Any) -> StreamRow:
 
 
 def query(name: str, **columns: Any) -> QueryRow:
-    row: dict[str, Any] = {"stream": "packets", "sql": "SELECT 1", "definition": {"version": 1}}
+    row: dict[str, Any] = {"stream": "packets", "sql": "SELECT 1", "definition": QueryDefinition(mark="1")}
     return QueryRow(name=name, **{**row, **columns})
 
 
@@ -161,7 +163,7 @@ def test_queries_are_changed_column_by_column(catalog: Catalog) -> None:
         )
     with catalog.read() as tx:
         a, b, c = tx.queries()
-    assert (a.status, a.complete_from, a.from_batch, a.definition) == ("running", 5, 1, {"version": 1})
+    assert (a.status, a.complete_from, a.from_batch, a.definition) == ("running", 5, 1, QueryDefinition(mark="1"))
     assert (b.status, b.status_detail, b.from_batch) == ("failed", "x", None)
     assert (c.status, c.from_batch) == ("registered", 1)
 
@@ -170,7 +172,7 @@ def test_ten_thousand_queries_go_in_and_out_in_a_few_statements(catalog: Catalog
     """Many at a time: a statement for each of them would be ten thousand ways to the database and back."""
     statements: list[str] = []
     event.listen(catalog._engine, "before_cursor_execute", lambda _c, _k, statement, *_: statements.append(statement))
-    definition = {"select": ["saddr", "sum(length)"], "window": [600, 120], "where": ["proto = 6"] * 5}
+    definition = QueryDefinition(timedelta(days=7), mark="5" * 32, placement=Placement("a tree"))
     rows = [query(f"q{i:05}", sql="SELECT saddr, sum(length) " * 5, definition=definition) for i in range(10_000)]
     with catalog.write() as tx:
         tx.put_queries(rows)

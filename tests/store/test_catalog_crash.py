@@ -15,6 +15,7 @@ import pytest
 
 from weft.segments.segment import SegmentRow
 from weft.store.catalog import Catalog, Reader, sqlite_url
+from weft.store.definition import QueryDefinition
 from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, TickRow
 
 Python = Callable[..., subprocess.Popen[str]]
@@ -62,7 +63,7 @@ def commit_tick(url, k):
     event.listen(catalog._engine, "commit", die)
     with catalog.write() as tx:
         tx.put_stream(StreamRow(name="s2", definition={}))
-        tx.put_queries([QueryRow(name="new", stream="s", sql="", definition={})])
+        tx.put_queries([QueryRow(name="new", stream="s", sql="", definition=QueryDefinition())])
         tx.update_queries({"old": {"status": "running"}})
         tx.put_node(NodeRow(id="n2", stream="s", definition={}, created_batch=1))
         old = [row.id for row in tx.segments()]
@@ -88,7 +89,7 @@ for k in range(1, 1000):
 def test_a_kill_between_any_two_statements_leaves_the_old_state(url: str, python: Python) -> None:
     catalog = Catalog(url)
     with catalog.write() as tx:
-        tx.put_query(QueryRow(name="old", stream="s", sql="", definition={}))
+        tx.put_query(QueryRow(name="old", stream="s", sql="", definition=QueryDefinition()))
         tx.put_node(NodeRow(id="n", stream="s", definition={}, created_batch=0))
         tx.add_segments([segment("a"), segment("b")])
         tx.put_dead_letters([DeadLetterRow(stream="s", batch_id=0, path="d0", rows=1, bytes=1, checksum="x")])

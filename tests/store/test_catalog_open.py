@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 from weft.errors import StateError
 from weft.store import catalog as catalog_module
 from weft.store.catalog import Catalog, sqlite_url
+from weft.store.definition import QueryDefinition
 from weft.store.tables import FORMAT, QueryRow
 
 
@@ -35,7 +36,7 @@ def execute(url: str, *statements: str) -> None:
 
 def some_queries(catalog: Catalog, count: int = 300) -> None:
     with catalog.write() as tx:
-        tx.put_queries(QueryRow(name=f"q{i}", stream="s", sql="x" * 500, definition={}) for i in range(count))
+        tx.put_queries(QueryRow(name=f"q{i}", stream="s", sql="x" * 500, definition=QueryDefinition()) for i in range(count))
 
 
 def test_a_newer_format_is_refused_and_left_alone(url: str) -> None:
@@ -180,7 +181,7 @@ def test_a_writer_that_never_ends_is_named_and_stops_no_reader(url: str, monkeyp
             pass
         assert refused.value.code == "catalog-busy"
     with other.write() as tx:
-        tx.put_query(QueryRow(name="q", stream="s", sql="", definition={}))
+        tx.put_query(QueryRow(name="q", stream="s", sql="", definition=QueryDefinition()))
     other.close()
     holder.close()
 
@@ -191,7 +192,7 @@ def test_a_full_disk_is_named_and_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(StateError) as refused, catalog.write() as tx:
         pages = tx._connection.exec_driver_sql("PRAGMA page_count").scalar()
         tx._connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        tx.put_queries(QueryRow(name=f"p{i}", stream="s", sql="x" * 500, definition={}) for i in range(300))
+        tx.put_queries(QueryRow(name=f"p{i}", stream="s", sql="x" * 500, definition=QueryDefinition()) for i in range(300))
     assert refused.value.code == "catalog-full"
     with catalog.read() as tx:
         assert len(tx.queries()) == 300
@@ -206,7 +207,7 @@ from weft.store.tables import QueryRow
 
 def create(number):
     with Catalog(sys.argv[1]).write() as tx:
-        tx.put_query(QueryRow(name=f"q{number}", stream="s", sql="", definition={}))
+        tx.put_query(QueryRow(name=f"q{number}", stream="s", sql="", definition=QueryDefinition()))
 
 sys.exit(at_once(6, create))
 """

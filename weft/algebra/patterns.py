@@ -1,7 +1,8 @@
 """A pattern in a query is valid in Spark and cannot make a row cost more than a little.
 
 Patterns must be constants, so they can be judged: a bad one would otherwise fail the tick of every query on the
-stream, and a slow one would hold it up for hours. Regular expressions have a module of their own (weft/algebra/regexes.py).
+stream, and a slow one would hold it up for hours. Regular expressions have a module of their own
+(weft/algebra/regexes.py).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def open_state(state: str | None) -> Engine:
 def find_query(engine: Engine, name: str) -> ContinuousQuery:
     """The query of this name; refuses an unknown one with those that look like it."""
     names = [query.name for query in engine.queries()]
-    if name not in names and not engine.registry.is_refused(name):
+    if name not in names and not engine.registry.is_registered(name):
         near = get_close_matches(name, names, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         raise EngineError("unknown-query", f"there is no query {name!r}", hint=f"{hint}`weft queries` lists them all.")

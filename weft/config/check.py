@@ -8,12 +8,12 @@ from pathlib import Path
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.algebra.query import Query
+from weft.backend.check import check_expressions
 from weft.config.read import Config, QueryConfig, read_config
 from weft.errors import ConfigError, Problem, WeftError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, build_network
-from weft.read.view import check_view
 from weft.registry.registry import Registry
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
@@ -42,7 +42,7 @@ def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple
         try:
             query = compile_query(one.sql, schemas, aggregates)
             needs = analyse(query, aggregates)
-            check_view(needs)
+            check_expressions(needs)
             compiled[name] = query, needs
         except WeftError as error:
             if not _follows(error, broken):

@@ -154,6 +154,21 @@ def _places(queries: Mapping[str, Needs], families: list[Family]) -> dict[str, t
     return places
 
 
+def finished_places(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
+    """Where every part of a query may have been finished ahead, whatever else was registered then.
+
+    Under its own line of a family first, else with its whole node.
+    """
+    window = needs.window
+    if window is None or window.range // window.slide > MAX_OVERLAP:
+        return []
+    condition, _ = lift(needs.residue)
+    own = [Family(part.node, _keys(needs, part), condition, ()).id for part in needs.parts]
+    whole = [Family(part.node, _dimensions(part.node, needs), None, ()).id for part in needs.parts]
+    places = [tuple(Finished(family, str(window), filtered=False) for family in whole)]
+    return places if condition is None else [tuple(Finished(family, name, filtered=True) for family in own), *places]
+
+
 def _dimensions(node: str, needs: Needs) -> tuple[str, ...]:
     dimensions = next(part.dimensions for part in needs.parts if part.node == node)
     return tuple(sorted(one.name for one in dimensions))

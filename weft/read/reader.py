@@ -7,8 +7,8 @@ once are made in one pass over slices.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import duckdb
 import pyarrow as pa
@@ -26,8 +26,9 @@ from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.read.finished import Span
 from weft.read.runs import runs, runs_of
-from weft.read.view import View, build_view
-from weft.segments.cache import Recent, TableCache
+from weft.read.view import View, build_view, columns_of
+from weft.registry.registered import Registered, Stay
+from weft.segments.cache import RESULT_BYTES, Recent, TableCache
 from weft.segments.roll import is_on_roll
 from weft.segments.rows import START, row_schema
 from weft.segments.segment import SegmentRow
@@ -36,23 +37,11 @@ from weft.store.source import END, Source, exploded, slice_rows, union, window_r
 from weft.store.state import StreamState, Synopsis
 
 INDEX_BYTES = 64 * 2**20
+VIEWS = 20_000
 # After every moment: the query holds no window yet.
 NEVER = 2**63 - 1
 
 FAILURES = {"weft:division-by-zero": "division by zero", "weft:overflow": "arithmetic overflow"}
-
-
-@dataclass(frozen=True)
-class Step:
-    """A time of a query's life: what it needed then, and which epochs of its nodes' files belong to it."""
-
-    needs: Needs
-    since: int
-    until: int | None
-
-    @cached_property
-    def view(self) -> View:
-        return build_view(self.needs)
 
 
 RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema, str], Source]
@@ -85,64 +74,68 @@ class Reader:
     """Reads queries' results from committed states; safe to call from several threads."""
 
     def __init__(self, duck: Duck, cache: TableCache) -> None:
-        self._duck = duck
-        self._cache = cache
+        self.duck, self.cache, self.results = duck, cache, Recent(RESULT_BYTES)
         self._indexes = Recent(INDEX_BYTES)
+        self._view = lru_cache(maxsize=VIEWS)(_build_view)
 
-    def moved(self, steps: Sequence[Step], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
+    def view(self, query: Registered, *, filtered: bool = False, changes: bool = False) -> View:
+        """The view of a query, made once; with `filtered`, over rows that its predicate was applied to already."""
+        return self._view(_Viewed(query), filtered, changes)
+
+    def moved(self, stays: Sequence[Stay], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
-        window = steps[-1].needs.window
+        window = stays[-1].needs.window
         assert window is not None
-        schema = result_schema(steps[-1].needs)
+        schema = result_schema(stays[-1].needs)
         if len(ends) > 1 and in_one_pass(window):
-            return self._run(view, schema, self._steps(steps, view, state, END, partial(self._many, window, ends)))
+            return self._run(view, schema, self._stays(stays, view, state, END, partial(self._many, window, ends)))
         tables = [schema.empty_table()]
         for end in ends:
             rows = partial(self._one, end - micros(window.range), end)
-            tables.append(self._run(view, schema, self._steps(steps, view, state, END, rows)))
+            tables.append(self._run(view, schema, self._stays(stays, view, state, END, rows)))
         return pa.concat_tables(tables)
 
     def moved_totals(
-        self, steps: Sequence[Step], view: View, state: StreamState, promised: int, *, since: int | None = None
+        self, stays: Sequence[Stay], view: View, state: StreamState, promised: int, *, since: int | None = None
     ) -> pa.Table:
         """The totals of a query that moved; with `since`, only groups that changed in a later tick."""
-        schema = result_schema(steps[-1].needs, changes=since is not None)
-        table = self._run(view, schema, self._steps(steps, view, state, START, partial(self._totals, promised)))
+        schema = result_schema(stays[-1].needs, changes=since is not None)
+        table = self._run(view, schema, self._stays(stays, view, state, START, partial(self._totals, promised)))
         return table if since is None else table.filter(pc.greater(table.column(0), since))
 
-    def _steps(self, steps: Sequence[Step], view: View, state: StreamState, lead: str, rows_of: RowsOf) -> list[Source]:
-        """For every part of a query its rows of all steps, those that its predicate keeps; the column `lead` first."""
+    def _stays(self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf) -> list[Source]:
+        """For every part of a query its rows of all stays, those that its predicate keeps; the column `lead` first."""
         sources = []
         for part, wanted in enumerate(view.columns):
             texts: list[str] = []
             tables: dict[str, pa.Table] = {}
             kept = ", ".join([lead, *map(quoted, wanted)])
-            for place, step in enumerate(steps):
-                rows = self._step(step, part, state, lead, rows_of, f"{part}_{place}")
-                texts.append(f"SELECT {kept} FROM ({rows.sql}) WHERE {kept_sql(step.needs)}")
+            for number, stay in enumerate(stays):
+                rows = self._stay(stay, part, state, lead, rows_of, f"{part}_{number}")
+                texts.append(f"SELECT {kept} FROM ({rows.sql}) WHERE {kept_sql(stay.needs)}")
                 tables |= rows.tables
             sources.append(Source(" UNION ALL ".join(texts), tables))
         return sources
 
-    def _step(self, step: Step, part: int, state: StreamState, lead: str, rows_of: RowsOf, label: str) -> Source:
-        columns, schema = step.view.columns[part], part_schema(step.needs, part)
-        node = state.synopses.get(step.needs.parts[part].node)
+    def _stay(self, stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf, label: str) -> Source:
+        columns, schema = columns_of(stay.needs, stay.needs.parts[part]), part_schema(stay.needs, part)
+        node = state.synopses.get(stay.needs.parts[part].node)
         if node is None:
             return union(label, columns, schema, [], f"CAST(0 AS BIGINT) AS {lead}")
-        return rows_of(state.within(node, step.since, step.until), columns, schema, label)
+        return rows_of(state.within(node, stay.since, stay.until), columns, schema, label)
 
     def _totals(
         self, promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
     ) -> Source:
         """The rows of all ticks from the one that was promised on."""
-        tables = [self._cache.get(file) for file in synopsis.data if file.time_to > promised]
+        tables = [self.cache.get(file) for file in synopsis.data if file.time_to > promised]
         return union(label, (START, *columns), schema, [("all", tables, f"{START} >= {promised}")])
 
     def _one(
         self, start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
     ) -> Source:
         """The rows of the window [start, end), from the fewest blocks."""
-        return window_rows(self._cache, synopsis, columns, schema, start, end, label)
+        return window_rows(self.cache, synopsis, columns, schema, start, end, label)
 
     def _many(
         self,
@@ -155,7 +148,7 @@ class Reader:
     ) -> Source:
         """The rows of several neighbouring windows, in one pass over slices."""
         length, slide = micros(window.range), micros(window.slide)
-        rows = slice_rows(self._cache, synopsis, columns, schema, ends[0] - length, ends[-1], label)
+        rows = slice_rows(self.cache, synopsis, columns, schema, ends[0] - length, ends[-1], label)
         kept = [quoted(column) for column in columns]
         sql = exploded(rows, kept, first=str(ends[0]), last=str(ends[-1]), length=str(length), slide=str(slide))
         return Source(sql, rows.tables)
@@ -182,7 +175,7 @@ class Reader:
 
     def is_finished_in(self, file: SegmentRow, request: str) -> bool:
         """Whether a file of finished windows was made for this line of its family too."""
-        return is_on_roll(self._cache.get(file), request)
+        return is_on_roll(self.cache.get(file), request)
 
     def finished(
         self, needs: Needs, view: View, requests: Sequence[str], spans: Sequence[Span], ends: Sequence[int]
@@ -193,7 +186,7 @@ class Reader:
             rows = []
             for span in spans:
                 file = span.files[part]
-                table = self._cache.get(file)
+                table = self.cache.get(file)
                 index = self._indexes.get(file.path, partial(runs, table))
                 stored = table.select([END, *columns])
                 places = runs_of(index, request, ends[span.first], ends[span.stop - 1])
@@ -210,7 +203,7 @@ class Reader:
         sources = []
         for part, (one, columns) in enumerate(zip(found, view.columns, strict=True)):
             files = [file for file in _data(state, one) if file.time_to > one.complete_from]
-            tables = [self._cache.get(file) for file in files]
+            tables = [self.cache.get(file) for file in files]
             sources.append(
                 union(
                     str(part),
@@ -229,10 +222,29 @@ class Reader:
             sql = sql.replace(f"{{part{part}}}", f"({source.sql})")
             tables |= source.tables
         try:
-            table = self._duck.run(sql, tables)
+            table = self.duck.run(sql, tables)
         except duckdb.Error as error:
             raise _explain(error) from error
         return table.rename_columns(schema.names).cast(schema)
+
+
+class _Viewed:
+    """A query as the key of its view: equal where registration and placement are."""
+
+    def __init__(self, query: Registered) -> None:
+        self.query = query
+        self._key = (query.name, query.row.sql, query.row.definition.mark, query.placement)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Viewed) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _build_view(viewed: _Viewed, filtered: bool, changes: bool) -> View:
+    needs = viewed.query.needs
+    return build_view(replace(needs, residue=None) if filtered else needs, changes=changes)
 
 
 def _data(state: StreamState, route: Route) -> tuple[SegmentRow, ...]:

@@ -43,7 +43,7 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
         *(f"part{one.part}.{quoted(one.slot)}" for one in needs.measures),
     ]
     rows = f"SELECT {', '.join(wanted) or '1'} FROM {joined}"
-    columns = tuple(tuple(sorted(_columns(needs, part))) for part in needs.parts)
+    columns = tuple(columns_of(needs, part) for part in needs.parts)
     return View(f"WITH {tables}, finished AS ({rows}) {_final(needs, keys, changes=changes)}", columns)
 
 
@@ -53,14 +53,14 @@ def _keys(needs: Needs) -> list[str]:
     return [*window, *(one.name for one in (*needs.groups, *needs.carried))]
 
 
-def _columns(needs: Needs, part: Part) -> set[str]:
+def columns_of(needs: Needs, part: Part) -> tuple[str, ...]:
     """The stored columns that a part reads."""
     residue = (
         {node.name for node in walk(needs.residue) if isinstance(node, Slot)} if needs.residue is not None else set()
     )
     value = {part.value.name} if part.value is not None else set()
     statistics = {name for one in part.statistics for name in (one.name, *(other.name for other in one.needs))}
-    return statistics | value | residue | {one.name for one in (*needs.groups, *needs.carried)}
+    return tuple(sorted(statistics | value | residue | {one.name for one in (*needs.groups, *needs.carried)}))
 
 
 def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:

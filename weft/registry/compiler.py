@@ -47,6 +47,15 @@ class QueryCompiler:
         self.put(again)
         return again
 
+    def accepts(self, row: QueryRow, declared: Declared) -> bool:
+        """Whether a query is accepted."""
+        return isinstance(self.compiled(row, declared), Registered)
+
+    def stream_of(self, name: str) -> str | None:
+        """The stream of a query that was compiled before."""
+        known = self._compiled.get(name) if isinstance(name, str) else None
+        return None if known is None else known.row.stream
+
     def put(self, query: Registered | RefusedQuery) -> None:
         """Keep what is compiled already."""
         with self._lock:

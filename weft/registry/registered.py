@@ -6,13 +6,12 @@ worked out when somebody asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import Query, StreamSchema
+from weft.algebra.query import Query
 from weft.algebra.windows import micros
 from weft.backend.check import check_expressions
 from weft.backend.render import duck_sql

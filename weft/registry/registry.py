@@ -226,18 +226,22 @@ class Registry:
             for row in rows:
                 known = self._rows.get(row.name)
                 if known is not None and known.is_registration_of(row):
-                    since = {"from_batch": row.from_batch, "complete_from": row.complete_from, "status": row.status}
-                    self._rows[row.name] = replace(known, **since)
+                    self._rows[row.name] = replace(
+                        known, from_batch=row.from_batch, complete_from=row.complete_from, status=row.status
+                    )
         if rows:
             self._changed(revision)
 
     # Asking
 
-    def names(self, stream: str | None = None) -> list[str]:
-        """The names of all queries, of one stream or all, accepted or not; nothing is compiled for that."""
-        self._followed()
-        with self._lock:
-            return sorted(row.name for row in self._rows.values() if stream in (None, row.stream))
+    def accepted_names(self, stream: str | None = None) -> list[str]:
+        """The names of the queries that this Weft accepts, of one stream or all."""
+        return [row.name for row in self._of(stream) if self._compiler.accepts(row, self._declared)]
+
+    def stream_of(self, name: str) -> str | None:
+        """The stream of a query as far as that is known without asking the catalog."""
+        row = self._rows.get(name) if isinstance(name, str) else None
+        return row.stream if row is not None else self._compiler.stream_of(name)
 
     def query(self, name: str) -> Registered:
         """The query of this name."""

@@ -68,10 +68,10 @@ class QueryDefinition:
         return cls(keep, stored["eager"], stored.get("mark", ""), Placement.from_definition(stored), pasts)
 
     def moved(self, placement: Placement, batch: int, moment: int, *, counted: bool) -> QueryDefinition:
-        """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached.
+        """The definition of a query that moves with a batch.
 
-        `counted` says that some batch was counted for it. One that moved with this very batch already has no row where
-        it is: it moves from where it was before that.
+        `moment` is one that no row of earlier batches has reached. `counted` says that some batch was counted for it.
+        A query that moved with this very batch already has no row where it is: it moves from where it was before that.
         """
         pasts = self.pasts
         if counted and placement != self.placement:

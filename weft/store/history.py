@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from weft.backend.duck import Duck
 from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
+from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
 from weft.segments.cache import TableCache
 from weft.segments.rows import LEVEL, START, STRAGGLER
@@ -22,10 +22,6 @@ from weft.store.derive import merge_from
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import NodeRow
-
-if TYPE_CHECKING:
-    from weft.registry.registered import Registered
-
 
 log = logging.getLogger("weft.store")
 
@@ -74,16 +70,16 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
     return changed
 
 
-def activate(waiting: Mapping[str, Registered], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
+def activate(waiting: Mapping[str, Needs], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
     """For the queries that take effect with this batch: the batch, and from which moment on their windows are whole."""
     held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
     since = {}
-    for name, one in waiting.items():
+    for name, needs in waiting.items():
         moments = (
-            complete_from(one.needs, part, state.synopses[part.node].complete_from, held[part.node])
-            for part in one.needs.parts
+            complete_from(needs, part, state.synopses[part.node].complete_from, held[part.node])
+            for part in needs.parts
         )
-        since[name] = (batch_id, max(state.dropped_until(one.needs.window), *moments))
+        since[name] = (batch_id, max(state.dropped_until(needs.window), *moments))
     return since
 
 

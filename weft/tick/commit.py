@@ -172,7 +172,8 @@ def _taking_effect(
     planned: Mapping[str, Registered], waiting: Iterable[QueryRow], after: StreamState
 ) -> dict[str, QueryChange]:
     """The queries that this tick is the first of, and what their rows say from now on."""
-    since = activate(_waiting(planned, waiting), after, after.batch_id)
+    needs = {name: query.needs for name, query in _waiting(planned, waiting).items()}
+    since = activate(needs, after, after.batch_id)
     return {
         name: {"from_batch": first, "complete_from": moment, "status": "running"}
         for name, (first, moment) in since.items()

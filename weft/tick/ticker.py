@@ -9,8 +9,7 @@ runs again after a crash writes its files anew, under other names, and commits o
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,15 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from weft.backend.duck import Duck
 from weft.failpoint import failpoint, failpoint_soon
-from weft.optimize.learn import facts_of, learn
-from weft.optimize.optimizer import Optimizer
-from weft.optimize.planning import Plan, late_readers, make_plan
-from weft.plan.cost import Costs, add
+from weft.optimize.learn import learn
+from weft.optimize.planner import Planner
+from weft.optimize.planning import Plan, late_readers
+from weft.plan.cost import add
 from weft.plan.facts import Facts
-from weft.plan.placement import Placement
-from weft.plan.search import Found
-from weft.registry.changes import elsewhere, failures, forgotten, moves
-from weft.registry.registered import Registered
+from weft.registry.changes import failures
 from weft.registry.registry import Registry
 from weft.segments.cache import TableCache
 from weft.segments.files import Files
@@ -36,19 +32,19 @@ from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import is_crowded, lost_with_executor
 from weft.spark.level0 import statements
-from weft.store.catalog import Catalog, Reader
+from weft.store.catalog import Catalog
+from weft.store.committed import CommittedState
 from weft.store.derive import NewRows
 from weft.store.finish import finish
-from weft.store.ledger import horizon
 from weft.store.orphans import clear_orphans
-from weft.store.state import StreamState, load_state
+from weft.store.state import StreamState
 from weft.store.tend import sweep, tend
 from weft.tick.batches import is_done, numbered
 from weft.tick.commit import Harvest, publish, with_files, write, write_products
 from weft.watch.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
-    from weft.feeds.streams import Stream
+    pass
 
 log = logging.getLogger("weft.tick")
 
@@ -61,138 +57,46 @@ class Ticker:
 
     def __init__(
         self,
-        stream: Stream,
+        planner: Planner,
+        committed: CommittedState,
         registry: Registry,
         catalog: Catalog,
         files: Files,
         duck: Duck,
         cache: TableCache,
-        sharing: str = "auto",
     ) -> None:
-        self.stream = stream
+        self.stream, self.planner = planner.stream, planner
         self.last: dict[str, Any] = {}
-        self._registry, self._catalog, self._files, self._duck, self._cache = registry, catalog, files, duck, cache
-        self._lock, self._loading, self._planning = threading.Lock(), threading.Lock(), threading.Lock()
-        self._ticking = False
-        self._plan: Plan | None = None
+        self._committed, self._registry, self._catalog = committed, registry, catalog
+        self._files, self._duck, self._cache = files, duck, cache
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
         self._tidy = False
-        with catalog.read() as reader:
-            self._state = load_state(stream.name, reader)
-            self.optimizer = Optimizer(stream.name, sharing, Costs.from_definition(reader.costs()))
 
     @property
-    def state(self) -> StreamState:
-        """The newest committed state; its files stay for a lease after they left the catalog."""
-        return self._state
+    def _state(self) -> StreamState:
+        return self._committed.current
 
-    def reload(self) -> StreamState:
-        """The state as another process may have committed it; this one's own when a tick is under way here.
-
-        What is registered is taken over with it: rows of a query that moved are not where they were.
-        """
-        # Whoever comes while another one loads waits for it: what is registered may be newer already than the state.
-        with self._loading:
-            if not self._ticking:
-                with self._catalog.read() as reader:
-                    self._registry.follow(reader)
-                    if not self._is_newest(reader):
-                        self._state = load_state(self.stream.name, reader)
-            return self._state
+    @_state.setter
+    def _state(self, state: StreamState) -> None:
+        self._committed.put(state)
 
     def start_anew(self) -> None:
         """Be as the catalog is, however it came to be so: another process may have run this stream meanwhile."""
         self._tidy = False
-        self.reload()
+        self._committed.reload(self._registry.follow)
 
     @contextmanager
     def _tick_under_way(self) -> Iterator[None]:
-        """As long as a tick is, the state is the tick's, and nobody loads another."""
-        with self._lock:
-            with self._loading:
-                self._ticking = True
-            try:
-                yield
-            finally:
-                self._ticking = False
-
-    def _is_newest(self, reader: Reader) -> bool:
-        """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
-        tick = reader.tick(self.stream.name)
-        if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):
-            return tick is None
-        return reader.files_mark(self.stream.name) == self._state.files_mark
-
-    @property
-    def planned(self) -> Plan | None:
-        """The plan that was made last in this process, if any was."""
-        return self._plan
-
-    def plan(self) -> Plan:
-        """The plan for the queries that are registered now."""
-        # One at a time: a plan that another thread began before the queries changed must not be a tick's.
-        with self._planning:
-            version = (self._registry.version(self.stream.name), self.optimizer.generation)
-            if self._plan is None or self._plan.version != version:
-                facts = facts_of(self._state)
-                self._plan = make_plan(self.stream.name, version, self._queries(), self.optimizer, facts)
-            return self._plan
-
-    def propose(self, query: Registered) -> tuple[Plan, Plan]:
-        """The plan as it is, and as it would be with one query more."""
-        facts, queries = facts_of(self._state), self._queries()
-        moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
-        placed = query.elsewhere(moved) if moved is not None else query
-        plans = (
-            make_plan(self.stream.name, (0, 0), some, self.optimizer, facts)
-            for some in (queries, {**queries, query.name: placed})
-        )
-        before, after = plans
-        return before, after
-
-    def optimize(self) -> Found:
-        """Search for a better plan now; the next tick follows it if that is worth a move."""
-        with self._lock:
-            found, moves = self.optimizer.optimize(self._queries(), facts_of(self._state))
-            self._place(moves)
-        return found
-
-    def place(self, placements: Mapping[str, Placement]) -> None:
-        """Move queries: the next tick keeps their rows elsewhere, and what is stored stays where it is."""
-        with self._lock:
-            self._place(placements)
-
-    def _place(self, placements: Mapping[str, Placement]) -> None:
-        if elsewhere(self._registry.queries(self.stream.name), placements):
-            self._registry.change(moves(self.stream.name, placements), "place-inside")
-            failpoint("place-after")
-
-    def _forget_pasts(self) -> None:
-        """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
-        gone = {}
-        for name, one in self._queries().items():
-            for past, step in zip(one.pasts, one.steps, strict=False) if one.pasts else ():
-                nodes = [self._state.synopses.get(part.node) for part in step.needs.parts]
-                if any(node and self._state.within(node, step.since, step.until).data for node in nodes):
-                    break
-                if one.needs.window is not None and horizon(self._state.watermark, one.reach) < past.moment:
-                    break
-                gone[name] = step.until
-        batches = {name: until for name, until in gone.items() if until is not None}
-        if batches:
-            self._registry.change(forgotten(batches), "place-inside")
-
-    def _queries(self) -> dict[str, Registered]:
-        """The stream's queries that have not failed, as they are registered now."""
-        return self._registry.queries(self.stream.name, failed=False)
+        """As long as a tick is, the state is the tick's, nobody loads another, and nobody moves queries."""
+        with self.planner.turn, self._committed.tick_under_way():
+            yield
 
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
         with self._tick_under_way():
             if not self._tidy:
                 # A tick that failed on its way may have changed more than it lived to note here.
-                with self._catalog.read() as reader:
-                    self._state = load_state(self.stream.name, reader)
+                self._committed.load()
             with self._catalog.read() as reader:
                 done = is_done(batch.mark, self._state, reader)
             if done:
@@ -210,8 +114,7 @@ class Ticker:
         watch, before, watermark = Stopwatch(), batch.jobs(), self._state.watermark
         with watch.stage("plan"):
             self._registry.refresh()
-            self._forget_pasts()
-            self._place(self.optimizer.moves(self._queries(), facts_of(self._state)))
+            self.planner.move_what_should()
             revision = self._registry.revision
         plan, found, new, letters = self._compute_again(batch, watch)
         with watch.stage("learn"):
@@ -225,7 +128,7 @@ class Ticker:
                 self._state,
                 plan.network,
                 plan.reach,
-                late_readers(self._queries()) if self._state.has_ledgers else {},
+                late_readers(self.planner.queries()) if self._state.has_ledgers else {},
                 self._catalog,
                 self._files,
                 self._duck,
@@ -253,7 +156,7 @@ class Ticker:
 
     def _predict(self, plan: Plan, tick: Facts) -> float:
         """How long the tick should have taken."""
-        return self.optimizer.costs.price(add(plan.amounts(tick).values()))
+        return self.planner.optimizer.costs.price(add(plan.amounts(tick).values()))
 
     @staticmethod
     def _done(plan: Plan, tick: Facts, new: NewRows) -> dict[str, float]:
@@ -302,7 +205,7 @@ class Ticker:
     def _stop_failing(self, batch: Arrived) -> bool:
         """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
         number = batch.mark.batch_id
-        queries = self.plan().queries
+        queries = self.planner.plan().queries
         needs = {name: one.needs for name, one in queries.items()}
         culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._duck)
         if not culprits:
@@ -315,7 +218,7 @@ class Ticker:
 
     def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, Batch, NewRows]:
         with watch.stage("plan"):
-            plan = self.plan()
+            plan = self.planner.plan()
             parts = statements(plan.network, apart=True) if apart else plan.statements
         failpoint("spark-before")
         failpoint_soon("spark-running")
@@ -329,7 +232,7 @@ class Ticker:
 
     def adopt(self) -> None:
         """Take over whichever checkpoint the stream has at its next batch, which follows the last one counted."""
-        with self._lock, self._catalog.write() as catalog:
+        with self.planner.turn, self._catalog.write() as catalog:
             catalog.adopt_checkpoint(self.stream.name)
             self._tidy = False
 

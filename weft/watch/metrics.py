@@ -4,25 +4,31 @@ it, from its ticks."""
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.watch.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
+    from weft.optimize.planner import Planner
     from weft.spark.runner import Runner
     from weft.store.catalog import Catalog
     from weft.store.state import StreamState
-    from weft.tick.ticker import Ticker
 
 
 def stream_metrics(
-    ticker: Ticker, state: StreamState, queries: int, catalog: Catalog, runner: Runner | None
+    planner: Planner,
+    state: StreamState,
+    queries: int,
+    catalog: Catalog,
+    runner: Runner | None,
+    last: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
     newest, synopses = state.max_event_time, state.synopses.values()
-    last_tick = _last_tick(ticker, state.batch_id, catalog)
+    last_tick = _last_tick(state, catalog, last)
     return {
-        **_status(ticker.stream.name, catalog, runner),
+        **_status(state.stream, catalog, runner),
         "last_tick_at": last_tick.get("committed_at"),
         "rows": state.totals.get("rows", 0),
         "late_rows": state.totals.get("late", 0),
@@ -38,7 +44,7 @@ def stream_metrics(
         "state_files": sum(len(one.files) for one in synopses),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
         "last_tick": last_tick,
-        "plan": _plan_metrics(ticker),
+        "plan": _plan_metrics(planner),
     }
 
 
@@ -54,18 +60,18 @@ def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, A
     return said
 
 
-def _plan_metrics(ticker: Ticker) -> dict[str, Any]:
+def _plan_metrics(planner: Planner) -> dict[str, Any]:
     """The plan in numbers, and how it was chosen, as far as this process knows."""
-    searched, plan = ticker.optimizer.last, ticker.planned
+    searched, plan = planner.optimizer.last, planner.last
     found = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
     prices = {} if searched is None else searched.found.prices
     return {**found, **{name: round(price, 4) for name, price in prices.items()}}
 
 
-def _last_tick(ticker: Ticker, batch_id: int, catalog: Catalog) -> dict[str, Any]:
-    """How the newest tick went, whoever ran it."""
-    if ticker.last.get("batch_id") == batch_id:
-        return dict(ticker.last)
+def _last_tick(state: StreamState, catalog: Catalog, last: Mapping[str, Any]) -> dict[str, Any]:
+    """How the newest tick went, whoever ran it; `last` is the newest that this process ran."""
+    if last.get("batch_id") == state.batch_id:
+        return dict(last)
     with catalog.read() as reader:
-        logged = reader.logged_tick(ticker.stream.name, batch_id)
+        logged = reader.logged_tick(state.stream, state.batch_id)
     return dict(logged.detail) if logged is not None else {}

@@ -1,0 +1,109 @@
+"""The planner of one stream: the plan for the queries that are registered now, made once for each set of them.
+
+Needs no Spark and no tick: whoever explains a network plans it in the same way as the tick that runs it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from weft.failpoint import failpoint
+from weft.feeds.streams import Stream
+from weft.optimize.learn import facts_of
+from weft.optimize.optimizer import Optimizer
+from weft.optimize.planning import Plan, make_plan
+from weft.plan.cost import Costs
+from weft.plan.placement import Placement
+from weft.plan.search import Found
+from weft.registry.changes import elsewhere, forgotten, moves
+from weft.registry.registered import Registered
+from weft.registry.registry import Registry
+from weft.store.catalog import Catalog
+from weft.store.committed import CommittedState
+from weft.store.ledger import horizon
+from weft.store.state import StreamState
+
+
+class Planner:
+    """Plans one stream; safe to use from several threads."""
+
+    def __init__(
+        self, stream: Stream, registry: Registry, catalog: Catalog, committed: CommittedState, sharing: str = "auto"
+    ) -> None:
+        self.stream = stream
+        self._registry, self._committed = registry, committed
+        # A tick, a search and a move of queries take turns; a tick moves queries itself.
+        self.turn, self._planning = threading.RLock(), threading.Lock()
+        self._plan: Plan | None = None
+        with catalog.read() as snapshot:
+            self.optimizer = Optimizer(stream.name, sharing, Costs.from_definition(snapshot.costs()))
+
+    @property
+    def last(self) -> Plan | None:
+        """The plan that was made last in this process, if any was."""
+        return self._plan
+
+    @property
+    def state(self) -> StreamState:
+        return self._committed.current
+
+    def queries(self) -> dict[str, Registered]:
+        """The stream's queries that have not failed, as they are registered now."""
+        return self._registry.queries(self.stream.name, failed=False)
+
+    def plan(self) -> Plan:
+        """The plan for the queries that are registered now."""
+        # One at a time: a plan that another thread began before the queries changed must not be a tick's.
+        with self._planning:
+            version = (self._registry.version(self.stream.name), self.optimizer.generation)
+            if self._plan is None or self._plan.version != version:
+                facts = facts_of(self.state)
+                self._plan = make_plan(self.stream.name, version, self.queries(), self.optimizer, facts)
+            return self._plan
+
+    def propose(self, query: Registered) -> tuple[Plan, Plan]:
+        """The plan as it is, and as it would be with one query more."""
+        facts, queries = facts_of(self.state), self.queries()
+        moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
+        placed = query.elsewhere(moved) if moved is not None else query
+        before, after = (
+            make_plan(self.stream.name, (0, 0), some, self.optimizer, facts)
+            for some in (queries, {**queries, query.name: placed})
+        )
+        return before, after
+
+    def optimize(self) -> Found:
+        """Search for a better plan now; the next tick follows it if that is worth a move."""
+        with self.turn:
+            found, placements = self.optimizer.optimize(self.queries(), facts_of(self.state))
+            self.place(placements)
+        return found
+
+    def move_what_should(self) -> None:
+        """Let go of placements that nothing is left of, and move the queries that the optimizer wants elsewhere."""
+        self._forget_pasts()
+        self.place(self.optimizer.moves(self.queries(), facts_of(self.state)))
+
+    def place(self, placements: Mapping[str, Placement]) -> None:
+        """Move queries: the next tick keeps their rows elsewhere, and what is stored stays where it is."""
+        with self.turn:
+            rows = {name: query.row for name, query in self._registry.queries(self.stream.name).items()}
+            if elsewhere(rows, placements):
+                self._registry.change(moves(self.stream.name, placements), "place-inside")
+                failpoint("place-after")
+
+    def _forget_pasts(self) -> None:
+        """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
+        gone: dict[str, int] = {}
+        for name, query in self.queries().items():
+            for past, stay in zip(query.pasts, query.stays, strict=False) if query.pasts else ():
+                nodes = [self.state.synopses.get(part.node) for part in stay.needs.parts]
+                if any(node and self.state.within(node, stay.since, stay.until).data for node in nodes):
+                    break
+                if query.needs.window is not None and horizon(self.state.watermark, query.reach) < past.moment:
+                    break
+                if stay.until is not None:
+                    gone[name] = stay.until
+        if gone:
+            self._registry.change(forgotten(gone), "place-inside")

@@ -1,0 +1,68 @@
+"""How far a query has come, in numbers: its windows, the rows that count for it, and those that came too late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from weft.aggregates.statistics import ROWS
+from weft.algebra.windows import micros
+from weft.backend.merge import quoted
+from weft.plan.needs import Needs
+from weft.read.answers import Answers
+from weft.read.moments import datetime_of
+from weft.read.reader import NEVER, kept_sql
+from weft.store.ledger import gather, horizon
+from weft.store.source import slice_rows
+
+
+def progress(answers: Answers) -> dict[str, Any]:
+    """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
+    window, watermark = answers.query.needs.window, answers.state.watermark
+    if window is None or watermark is None or answers.query.failed:
+        return {"windows": 0, "last_result": None}
+    first = max(answers.oldest(), answers.first_row())
+    newest = window.newest_closed_end(watermark)
+    count = max(0, (newest - window.newest_closed_end(first)) // micros(window.slide))
+    return {"windows": count, "last_result": datetime_of(newest) if count else None}
+
+
+def counted_rows(answers: Answers) -> int:
+    """How many rows of the stream are in what is kept for the query, each once."""
+    if answers.query.failed:
+        return 0
+    total, state, cache = 0, answers.state, answers.reader.cache
+    for stay in answers.query.stays:
+        synopsis = state.synopses.get(stay.needs.parts[0].node)
+        if synopsis is not None:
+            synopsis = state.within(synopsis, stay.since, stay.until)
+        if synopsis is not None and synopsis.data:
+            names = [*synopsis.dimensions, ROWS.name]
+            source = slice_rows(cache, synopsis, names, cache.get(synopsis.data[0]).schema, -NEVER, NEVER)
+            total += _sum_rows(answers, stay.needs, f"({source.sql})", source.tables)
+    return total
+
+
+def late_rows(answers: Answers) -> int:
+    """How many rows, of the time that the query keeps, came after every window that they belong to was closed."""
+    window, first = answers.query.needs.window, answers.query.row.from_batch
+    if window is None or first is None:
+        return 0
+    total, oldest = 0, horizon(answers.state.watermark, answers.query.reach)
+    for stay in answers.query.stays:
+        synopsis = answers.state.synopses.get(stay.needs.parts[0].node)
+        files = [file for file in synopsis.files if file.kind == "late"] if synopsis is not None else []
+        if files:
+            late = {"weft_late": gather(map(answers.reader.cache.get, files))}
+            mine = f"watermark >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
+            mine += f" AND batch < {stay.until}" if stay.until is not None else ""
+            total += _sum_rows(answers, stay.needs, f"(SELECT * FROM weft_late WHERE {mine})", late)
+    return total
+
+
+def _sum_rows(answers: Answers, needs: Needs, source: str, tables: Mapping[str, pa.Table]) -> int:
+    """The rows behind partial rows of the query's node that its predicate lets through."""
+    total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
+    return int(answers.reader.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())

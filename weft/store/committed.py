@@ -1,0 +1,73 @@
+"""The newest committed state of a stream as this process knows it: loaded by readers, replaced by ticks.
+
+Keeps: it only moves forward; while a tick is under way here, the state is the tick's and nobody loads another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from weft.store.catalog import Catalog, Reader
+from weft.store.state import StreamState, load_state
+
+Beside = TypeVar("Beside")
+
+
+class CommittedState:
+    """The newest committed state of one stream; safe to use from several threads."""
+
+    def __init__(self, stream: str, catalog: Catalog) -> None:
+        self.stream = stream
+        self._catalog = catalog
+        self._state = StreamState(stream)
+        self._loading = threading.Lock()
+        self._ticking = False
+
+    @property
+    def current(self) -> StreamState:
+        """The state that is known here; its files stay for a lease after they left the catalog."""
+        return self._state
+
+    def reload(self, beside: Callable[[Reader], Beside]) -> tuple[StreamState, Beside]:
+        """The state as any process may have committed it, and what else is read of the catalog at that moment.
+
+        While a tick is under way here, the state is this process's own: what is beside it may be newer, never older.
+        """
+        # Whoever comes while another thread loads waits for it: what is beside may be newer already than the state.
+        with self._loading:
+            state = self._state
+            with self._catalog.read() as snapshot:
+                found = beside(snapshot)
+                if not self._ticking and not self._is_newest(snapshot):
+                    state = self._state = load_state(self.stream, snapshot)
+            return state, found
+
+    @contextmanager
+    def tick_under_way(self) -> Iterator[None]:
+        """Keep readers from loading another state until the tick is done."""
+        with self._loading:
+            self._ticking = True
+        try:
+            yield
+        finally:
+            self._ticking = False
+
+    def load(self) -> StreamState:
+        """Be as the catalog is: a tick that failed on its way may have changed more than it lived to note here."""
+        with self._catalog.read() as snapshot:
+            self._state = load_state(self.stream, snapshot)
+        return self._state
+
+    def put(self, state: StreamState) -> None:
+        """What a tick of this process committed."""
+        self._state = state
+
+    def _is_newest(self, snapshot: Reader) -> bool:
+        """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
+        tick = snapshot.tick(self.stream)
+        if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):
+            return tick is None
+        return snapshot.files_mark(self.stream) == self._state.files_mark
