@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
-from weft.algebra.windows import micros
+from weft.algebra.windows import Clock, Sliced, micros
 from weft.backend.merge import quoted
 from weft.errors import EngineError, StateError
 from weft.plan.bound import Bound, bound_of
@@ -77,7 +77,7 @@ class ContinuousQuery:
     def _result(self, state: StreamState, end: Moment | None) -> pa.Table:
         registered = self._readable()
         window = registered.needs.window
-        if window is None:
+        if not isinstance(window, Sliced):
             if end is not None:
                 raise EngineError("no-window", f"query {self.name!r} has no window", hint="Call result() without end.")
             routes = self._routes(registered, state)
@@ -128,7 +128,7 @@ class ContinuousQuery:
     ) -> Sequence[int]:
         """The ends of the closed windows of a span that are kept and held in full."""
         window = registered.needs.window
-        if window is None:
+        if not isinstance(window, Sliced):
             raise EngineError(
                 "no-window",
                 f"query {self.name!r} has no window",
@@ -143,7 +143,7 @@ class ContinuousQuery:
 
     def _in_one_pass(self) -> bool:
         window = self._registered.needs.window
-        return window is not None and in_one_pass(window)
+        return isinstance(window, Sliced) and in_one_pass(window)
 
     def _check_few(self, ends: Sequence[int]) -> None:
         if len(ends) > MAX_MERGED and not self._in_one_pass():
@@ -163,7 +163,7 @@ class ContinuousQuery:
 
     def _changes(self, state: StreamState, since: SupportsIndex) -> pa.Table:
         registered = self._readable()
-        if registered.needs.window is not None:
+        if isinstance(registered.needs.window, Sliced):
             raise EngineError("has-window", f"query {self.name!r} has a window", hint="Use results(since=...).")
         after = tick_of(since)
         routes, reader = self._routes(registered, state), self._engine.reader
@@ -276,7 +276,7 @@ class ContinuousQuery:
     def _windows(self, registered: Registered, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """The rows of windows that are closed, kept and held in full."""
         window, reader = registered.needs.window, self._engine.reader
-        assert window is not None
+        assert isinstance(window, Sliced)
         # Windows from before a move are read from where their rows were, and where they are now.
         settled = bisect_left(ends, registered.settled_from + micros(window.range))
         moved = reader.moved(registered.steps, registered.filtered_view, state, ends[:settled])
@@ -289,7 +289,7 @@ class ContinuousQuery:
     def _finished(self, registered: Registered, state: StreamState, end: int) -> pa.Table | None:
         """The window as it was finished in the tick that closed it, or None where it was not."""
         window, since = registered.needs.window, registered.row.from_batch
-        if window is None or end - micros(window.range) < registered.settled_from:
+        if not isinstance(window, Sliced) or end - micros(window.range) < registered.settled_from:
             return None
         places = self._engine.plan(registered.row.stream).finished.get(self.name, ())
         files = []
@@ -306,7 +306,7 @@ class ContinuousQuery:
     def _oldest(self, registered: Registered, state: StreamState) -> int:
         """The windows that end after this moment are kept, and held in full."""
         window, watermark = registered.needs.window, state.watermark
-        assert window is not None
+        assert isinstance(window, Sliced)
         whole = max(one.complete_from for one in self._routes(registered, state)) + micros(window.range) - 1
         if registered.keep is None or watermark is None:
             return whole
@@ -322,7 +322,7 @@ class ContinuousQuery:
     def _progress(self, registered: Registered, state: StreamState) -> dict[str, Any]:
         """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
         window, watermark = registered.needs.window, state.watermark
-        if window is None or watermark is None or registered.row.status == FAILED:
+        if not isinstance(window, Sliced) or watermark is None or registered.row.status == FAILED:
             return {"windows": 0, "last_result": None}
         first = max(self._oldest(registered, state), self._first_row(state, registered))
         newest = window.newest_closed_end(watermark)
@@ -348,7 +348,7 @@ class ContinuousQuery:
     def _late_rows(self, registered: Registered, state: StreamState) -> int:
         """How many rows, of the time that it keeps, came after every window that they belong to was closed."""
         window, first = registered.needs.window, registered.row.from_batch
-        if window is None or first is None:
+        if not isinstance(window, Sliced) or first is None:
             return 0
         total, oldest = 0, horizon(state.watermark, registered.reach)
         for step in registered.steps:
@@ -372,7 +372,7 @@ def complete_since(registered: Registered, state: StreamState) -> datetime | int
     moment = _complete_from(registered, state, read_routes(registered.needs, state))
     if moment == NEVER:
         return None
-    return moment if registered.needs.window is None and moment != EARLIEST else datetime_of(moment)
+    return moment if registered.needs.window.clock is Clock.TICKS and moment != EARLIEST else datetime_of(moment)
 
 
 def _complete_from(registered: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.layout import Layout
 from weft.plan.needs import Needs
@@ -24,10 +24,10 @@ class Node:
     """A shared partial aggregate. One without readers is not stored: it is only there to make others of."""
 
     id: str
-    running: bool
+    clock: Clock
     dimensions: tuple[Dimension, ...]
     statistics: tuple[Statistic, ...]
-    windows: tuple[Window, ...]
+    windows: tuple[Sliced, ...]
     counts_values: bool
     readers: tuple[str, ...]
     parent: str | None = None
@@ -94,9 +94,9 @@ class Network:
         return {**self.stored, **{node.id: node for node in self.retired}}
 
     @cached_property
-    def trees(self) -> Mapping[str, tuple[Slicing, tuple[Window, ...]]]:
+    def trees(self) -> Mapping[str, tuple[Slicing, tuple[Sliced, ...]]]:
         """Each tree's slicing and windows."""
-        windows: dict[str, set[Window]] = {}
+        windows: dict[str, set[Sliced]] = {}
         slicings: dict[str, Slicing] = {}
         for node in self.nodes:
             if node.slicing is not None:
@@ -105,7 +105,7 @@ class Network:
         return {tree: (slicings[tree], tuple(sorted(windows[tree], key=str))) for tree in sorted(windows)}
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[Sliced, ...]:
         return tuple(sorted({window for node in self.nodes for window in node.windows}, key=str))
 
 
@@ -113,12 +113,12 @@ class Network:
 class Wanted:
     """What all queries together want of one node."""
 
-    running: bool
+    clock: Clock
     dimensions: frozenset[Dimension]
     tree: str = ""
     counts_values: bool = True
     statistics: set[Statistic] = field(default_factory=lambda: {ROWS})
-    windows: set[Window] = field(default_factory=set)
+    windows: set[Sliced] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
 
 
@@ -159,12 +159,11 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
         for part in needs.parts:
             entry = wanted.get(part.node)
             if entry is None:
-                entry = wanted[part.node] = Wanted(needs.window is None, part.dimensions, needs.tree)
+                entry = wanted[part.node] = Wanted(needs.window.clock, part.dimensions, needs.tree)
             entry.counts_values &= part.value is not None
             entry.statistics.update(part.statistics)
             entry.readers.add(name)
-            if needs.window is not None:
-                entry.windows.add(needs.window)
+            entry.windows.update(needs.window.as_sliced())
     return wanted
 
 
@@ -188,14 +187,14 @@ def find(wanted: Mapping[str, Wanted]) -> tuple[dict[str, tuple[str, ...]], tupl
 
 def refuse(mine: Wanted, theirs: Wanted) -> str:
     """Why a node with all of my dimensions still cannot feed me; empty when it can."""
-    if theirs.running and not mine.running:
+    if not theirs.clock.feeds(mine.clock):
         return "running-totals-have-no-slices"
-    if theirs.tree != mine.tree and not mine.running:
+    if theirs.tree != mine.tree and mine.clock.sliced:
         return "other-slices"
     # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
     if theirs.counts_values and not mine.counts_values:
         return "value-counts-are-too-wide"
-    if mine.dimensions == theirs.dimensions and mine.running == theirs.running:
+    if mine.dimensions == theirs.dimensions and mine.clock is theirs.clock:
         return "same-node"
     return ""
 
@@ -203,11 +202,11 @@ def refuse(mine: Wanted, theirs: Wanted) -> str:
 def share_everything(wanted: Mapping[str, Wanted], candidates: Mapping[str, tuple[str, ...]]) -> Decision:
     """Every node that can be is made of another: of the one with the fewest dimensions.
 
-    Of a running one first: it has one row a group, not one a slice.
+    Of one without slices first: it has one row a group, not one a slice.
     """
 
     def size(other: str) -> tuple[int, bool, str]:
-        return len(wanted[other].dimensions), not wanted[other].running, other
+        return len(wanted[other].dimensions), wanted[other].clock.sliced, other
 
     return Decision({node: min(finer, key=size) for node, finer in candidates.items() if finer})
 
@@ -232,7 +231,7 @@ def assemble(
     nodes = tuple(
         Node(
             id=node,
-            running=one.running,
+            clock=one.clock,
             dimensions=by_name(one.dimensions),
             statistics=tuple(sorted(statistics[node], key=lambda each: each.name)),
             windows=tuple(sorted(one.windows, key=str)),
@@ -240,7 +239,7 @@ def assemble(
             readers=tuple(sorted(one.readers)),
             parent=parents.get(node),
             tree=one.tree,
-            slicing=None if one.running else slicings[one.tree],
+            slicing=slicings[one.tree] if one.clock.sliced else None,
         )
         for node, one in ((node, everything[node]) for node in ordered)
     )
@@ -258,9 +257,9 @@ def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...
 
 def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
     """The slicing of every tree: one that serves all windows of its nodes."""
-    windows: dict[str, set[Window]] = {}
+    windows: dict[str, set[Sliced]] = {}
     for one in wanted.values():
-        if not one.running:
+        if one.clock.sliced:
             windows.setdefault(one.tree, set()).update(one.windows)
     return {tree: slicing(mine) for tree, mine in windows.items()}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import Query, StreamSchema
-from weft.algebra.windows import duration_text, micros
+from weft.algebra.windows import duration_text
 from weft.backend.render import duck_sql
 from weft.errors import EngineError
 from weft.plan.finish import lift
@@ -97,9 +97,7 @@ class Registered:
     @property
     def reach(self) -> int | None:
         """How far behind the watermark its rows are still needed, in microseconds; None for ever."""
-        if self.keep is None or self.needs.window is None:
-            return None
-        return micros(self.keep) + micros(self.needs.window.range)
+        return self.needs.window.reach(self.keep)
 
 
 def compiled(row: QueryRow, streams: Mapping[str, StreamSchema], aggregates: AggregateCatalog) -> Registered:

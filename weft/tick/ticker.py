@@ -175,7 +175,7 @@ class Ticker:
                 nodes = [self._state.synopses.get(part.node) for part in step.needs.parts]
                 if any(node and self._state.within(node, step.since, step.until).data for node in nodes):
                     break
-                if one.needs.window is not None and horizon(self._state.watermark, one.reach) < past.moment:
+                if one.needs.window.clock.sliced and horizon(self._state.watermark, one.reach) < past.moment:
                     break
                 gone[name] = step.until
         batches = {name: until for name, until in gone.items() if until is not None}
