@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from weft.algebra.windows import Sliced
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -71,7 +73,7 @@ def count_equal_to_spark(engine: Engine, spark: SparkSession, packets: str, name
         got = query.result()
         window = engine.registry.query(name).needs.window
         watermark = engine.state_of("packets").watermark
-        assert window is not None and watermark is not None
+        assert isinstance(window, Sliced) and watermark is not None
         end = window.newest_closed_end(watermark)
         sql = query.sql.replace("FROM packets", "FROM packets_at_rest").replace(
             "SELECT ", "SELECT window.end AS window_end, ", 1

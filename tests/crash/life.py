@@ -236,7 +236,7 @@ class Life:
         said: dict[str, Any] = {"status": handle.status, "complete_from": row.complete_from}
         if handle.status == "failed":
             return said
-        windowed = self.engine.registry.query(name).needs.window is not None
+        windowed = self.engine.registry.query(name).needs.window.clock.sliced
         table = handle.results() if windowed else handle.changes()
         rows = sorted(([_value(one) for one in line.values()] for line in table.to_pylist()), key=json.dumps)
         return {**said, "late": handle.metrics()["late_rows"], "columns": table.column_names, "rows": rows}

@@ -117,7 +117,7 @@ class Script:
         out = []
         for name in [name for name in self._seen if self._alive(name)]:
             query = self._engine.query(name)
-            if self._engine.registry.query(name).needs.window is None:
+            if not self._engine.registry.query(name).needs.window.clock.sliced:
                 out += [f"{name} " + show(row) for row in query.changes(since=state.batch_id - 1).to_pylist()]
                 continue
             out += [f"{name} " + show(row) for row in query.results(since=self._seen[name]).to_pylist()]

@@ -11,7 +11,7 @@ import pytest
 import weft
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import StreamSchema
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.plan.bound import Bound, bound_of, slices_over
 from weft.plan.needs import analyse
 from weft.plan.slices import slicing
@@ -36,7 +36,7 @@ def by(expression: str, where: str = "true") -> Bound:
 @pytest.mark.parametrize("length", range(1, 8))
 def test_slices_are_the_most_that_any_stretch_of_time_meets(length: int) -> None:
     for slide, span in product(range(1, length + 1), range(1, 15)):
-        window = Window(range=timedelta(seconds=length), slide=timedelta(seconds=slide))
+        window = Sliding(range=timedelta(seconds=length), slide=timedelta(seconds=slide))
         edges = slicing([window])
         assert edges is not None
         # Stretches that begin on an edge, and between two; looked at in steps that miss no slice.

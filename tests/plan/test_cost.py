@@ -9,6 +9,7 @@ import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import StreamSchema
+from weft.algebra.windows import Clock
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
 from weft.plan.decide import Decider, Draft, decider_for
@@ -61,8 +62,8 @@ def decider(queries: dict[str, Needs], known: Facts, costs: Costs = COSTS) -> De
 
 
 def decide(queries: dict[str, Needs], known: Facts, costs: Costs = COSTS) -> Decision:
-    def name(dimensions: Dimensions, running: bool, tree: str) -> str:
-        return node_id("s", dimensions, running=running, tree=tree)
+    def name(dimensions: Dimensions, clock: Clock, tree: str) -> str:
+        return node_id("s", dimensions, clock=clock, tree=tree)
 
     return decider(queries, known, costs).decide(Draft(collect(queries), {}, {}), name)
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliding, micros
 from weft.plan.slices import Slicing, slicing
 
 STEP = timedelta(milliseconds=250)
 
 
-def window(slide: int, extra: int, start: int, unit: timedelta = STEP) -> Window:
-    return Window(range=(slide + extra) * unit, slide=slide * unit, start=start * unit)
+def window(slide: int, extra: int, start: int, unit: timedelta = STEP) -> Sliding:
+    return Sliding(range=(slide + extra) * unit, slide=slide * unit, start=start * unit)
 
 
 WINDOWS = st.lists(st.builds(window, st.integers(1, 24), st.integers(0, 40), st.integers(0, 50)), min_size=1, max_size=6)
@@ -27,7 +27,7 @@ ODD = st.lists(
               st.just(timedelta(microseconds=1))), min_size=1, max_size=4)
 
 
-def edges(windows: list[Window], low: int, high: int) -> list[int]:
+def edges(windows: list[Sliding], low: int, high: int) -> list[int]:
     """All starts and ends of all windows in [low, high), one by one."""
     found = set()
     for one in windows:
@@ -39,7 +39,7 @@ def edges(windows: list[Window], low: int, high: int) -> list[int]:
 
 
 @given(WINDOWS | ODD, st.integers(-(10**9), 10**9))
-def test_every_edge_of_every_window_starts_a_slice(windows: list[Window], low: int) -> None:
+def test_every_edge_of_every_window_starts_a_slice(windows: list[Sliding], low: int) -> None:
     cut = slicing(windows)
     assert cut is not None
     for edge in edges(windows, low, low + 20_000_000)[:200]:
@@ -49,7 +49,7 @@ def test_every_edge_of_every_window_starts_a_slice(windows: list[Window], low: i
 
 
 @given(WINDOWS | ODD, st.integers(-(10**12), 10**12))
-def test_a_moment_is_in_the_slice_that_floor_and_next_edge_name(windows: list[Window], moment: int) -> None:
+def test_a_moment_is_in_the_slice_that_floor_and_next_edge_name(windows: list[Sliding], moment: int) -> None:
     cut = slicing(windows)
     assert cut is not None
     start, end = cut.floor(moment), cut.next_edge(moment)
@@ -59,7 +59,7 @@ def test_a_moment_is_in_the_slice_that_floor_and_next_edge_name(windows: list[Wi
 
 
 @given(WINDOWS)
-def test_a_window_that_is_not_covered_has_an_edge_inside_a_slice(windows: list[Window]) -> None:
+def test_a_window_that_is_not_covered_has_an_edge_inside_a_slice(windows: list[Sliding]) -> None:
     cut = slicing(windows[:1])
     assert cut is not None
     for one in windows[1:]:
@@ -69,7 +69,7 @@ def test_a_window_that_is_not_covered_has_an_edge_inside_a_slice(windows: list[W
 
 def test_the_usual_windows_need_one_division() -> None:
     seconds = [timedelta(seconds=number) for number in (5, 10, 15, 20, 30)]
-    cut = slicing([Window(range=slide * turns, slide=slide) for slide in seconds for turns in range(1, 7)])
+    cut = slicing([Sliding(range=slide * turns, slide=slide) for slide in seconds for turns in range(1, 7)])
     assert cut == Slicing(((5_000_000, 0),), 5_000_000)
 
 
@@ -80,10 +80,10 @@ def test_sparse_edges_are_searched_in_a_table() -> None:
 
 
 def test_slides_without_a_short_common_period_cost_bounded_memory() -> None:
-    many = [Window(range=timedelta(seconds=number), slide=timedelta(seconds=number)) for number in range(5, 25)]
+    many = [Sliding(range=timedelta(seconds=number), slide=timedelta(seconds=number)) for number in range(5, 25)]
     cut = slicing(many)
     assert cut is not None and cut.kind == "uniform" and cut.period == 1_000_000
-    odd = [Window(range=timedelta(hours=1), slide=timedelta(hours=1), start=timedelta(microseconds=turn))
+    odd = [Sliding(range=timedelta(hours=1), slide=timedelta(hours=1), start=timedelta(microseconds=turn))
            for turn in range(3)]
     scattered = slicing(odd)
     assert scattered is not None and scattered.kind in ("table", "scattered") and len(scattered.table) <= 4096
@@ -94,7 +94,7 @@ def test_no_windows_have_no_slices() -> None:
 
 
 @given(WINDOWS | ODD, st.integers(-(10**9), 10**9))
-def test_no_slice_is_cut_where_no_window_needs_it_but_for_a_few_of_even_ones(windows: list[Window], moment: int) -> None:
+def test_no_slice_is_cut_where_no_window_needs_it_but_for_a_few_of_even_ones(windows: list[Sliding], moment: int) -> None:
     cut = slicing(windows)
     assert cut is not None
     if cut.kind != "uniform":
@@ -118,8 +118,8 @@ def primes(count: int, *, at_least: int) -> list[int]:
     return found
 
 
-def tumbling(lengths: Iterable[int], unit: timedelta) -> list[Window]:
-    return [Window(range=length * unit, slide=length * unit) for length in lengths]
+def tumbling(lengths: Iterable[int], unit: timedelta) -> list[Sliding]:
+    return [Sliding(range=length * unit, slide=length * unit) for length in lengths]
 
 
 SECOND, MICROSECOND = timedelta(seconds=1), timedelta(microseconds=1)
@@ -150,7 +150,7 @@ def test_a_few_odd_slides_do_not_give_every_row_a_slice_of_its_own() -> None:
 
 
 def test_hours_that_begin_at_thousands_of_moments_do_not_cost_a_row_thousands_of_divisions() -> None:
-    hours = [Window(range=timedelta(hours=1), slide=timedelta(hours=1), start=turn * 700_001 * MICROSECOND)
+    hours = [Sliding(range=timedelta(hours=1), slide=timedelta(hours=1), start=turn * 700_001 * MICROSECOND)
              for turn in range(5_000)]
     cut = slicing(hours)
     assert cut is not None and cut.kind == "uniform"

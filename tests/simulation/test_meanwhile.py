@@ -245,7 +245,7 @@ def refusing(world: World, name: str) -> Iterator[None]:
         return compile_row(row, *rest)
 
     world.forget()
-    with patch.object(compiler, "compile_row", strict):
+    with patch.object(compiler, "compile_row", strict), patch.object(compiler, "FORMAT", -1):
         yield
         world.forget()
 

@@ -21,7 +21,7 @@ def move(engine: weft.Engine, *trees: str) -> None:
 
 
 def pasts(engine: weft.Engine) -> tuple[Moved, ...]:
-    return engine.registry.query("q").row.definition.pasts
+    return engine.registered("q").row.definition.pasts
 
 
 @pytest.fixture

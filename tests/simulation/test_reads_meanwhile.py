@@ -14,10 +14,11 @@ import pytest
 import weft
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import Query, Window, World
-from weft.handle import ContinuousQuery
 from weft.read.reader import Reader
+from weft.registry.registered import Registered
+from weft.registry.registry import Registry
 from weft.store import tend
-from weft.store.state import StreamState
+from weft.store.snapshot import Reader as Snapshot
 
 READS: dict[str, Callable[[weft.ContinuousQuery], object]] = {
     "one window": lambda query: query.result(end="1970-01-01T00:00:04")["n"].to_pylist(),
@@ -41,15 +42,17 @@ def test_a_query_is_read_while_its_first_tick_commits(world: World, groups: str,
         world.run([tick(second, "a")])
     query = engine.register(f"SELECT count(*) AS n FROM s{groups}", name="new")
     before = READS[read](query)
-    newest = ContinuousQuery._state
+    read_of = Registry.read
 
-    def slowly(self: ContinuousQuery) -> StreamState:
-        found = newest(self)
-        with patch.object(ContinuousQuery, "_state", newest):
+    def slowly(registry: Registry, name: str, catalog: Snapshot) -> Registered:
+        with patch.object(Registry, "read", read_of):
             world._do(tick(9, "a"))
-        return found
+        with engine.catalog.read() as later:
+            return registry.read(name, later)
 
-    with patch.object(ContinuousQuery, "_state", slowly):
+    # As a process reads that runs the stream itself: the state is the one that it knows, and what is registered newer.
+    committed = engine._committed_state("s")
+    with patch.object(committed, "_is_newest", lambda _: True), patch.object(Registry, "read", slowly):
         assert READS[read](query) == before
     assert query.status == "running"
 

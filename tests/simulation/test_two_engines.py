@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import weft
-import weft.tick.ticker
+import weft.optimize.planner
+import weft.store.committed
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import SECOND, Move, Query, Window, World, at
@@ -172,14 +173,14 @@ def test_whoever_reads_while_another_thread_loads_the_state_waits_for_it(
             world.now += LEASE
             world.run([tick(number, "a")])
         assert not world.engine.registry.query("moving").pasts
-        loading, go_on, load = threading.Event(), threading.Event(), weft.tick.ticker.load_state
+        loading, go_on, load = threading.Event(), threading.Event(), weft.store.committed.load_state
 
         def slowly(*given: Any) -> Any:
             loading.set()
             assert go_on.wait(30)
             return load(*given)
 
-        monkeypatch.setattr(weft.tick.ticker, "load_state", slowly)
+        monkeypatch.setattr(weft.store.committed, "load_state", slowly)
         found: dict[str, Any] = {}
         first = threading.Thread(target=lambda: reader.query("total").result())
         second = threading.Thread(
@@ -200,9 +201,9 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
 ) -> None:
     moving = Query("moving", ("k",), ("n",), Window(4, 4), "forever", eager=False)
     world.run([moving, tick(1, "a")])
-    ticker = world.engine._ticker("s")
+    planner = world.engine.planner("s")
     world.run([Move((("moving", "a"),))])
-    began, go_on, make = threading.Event(), threading.Event(), weft.tick.ticker.make_plan
+    began, go_on, make = threading.Event(), threading.Event(), weft.optimize.planner.make_plan
 
     def slowly(*given: Any) -> Any:
         made = make(*given)
@@ -211,8 +212,8 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
             assert go_on.wait(30)
         return made
 
-    monkeypatch.setattr(weft.tick.ticker, "make_plan", slowly)
-    reader = threading.Thread(target=ticker.plan)
+    monkeypatch.setattr(weft.optimize.planner, "make_plan", slowly)
+    reader = threading.Thread(target=planner.plan)
     reader.start()
     assert began.wait(30)
     world.run([Move((("moving", "b"),))])
@@ -222,8 +223,8 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
     go_on.set()
     reader.join()
     ticking.join()
-    assert ticker.planned is ticker.plan()
-    assert ticker.plan().queries["moving"].placement.tree == "b"
+    assert planner.last is planner.plan()
+    assert planner.plan().queries["moving"].placement.tree == "b"
     world.run([tick(5, "a"), tick(9, "a")])
     assert counts(world.engine.query("moving")) == [2, 1]
 
@@ -276,7 +277,7 @@ def test_nobody_who_reads_waits_for_spark_to_start(world: World, monkeypatch: py
         starting.set()
         assert go_on.wait(30)
 
-    monkeypatch.setattr("weft.engine.local_session", slow_start)
+    monkeypatch.setattr("weft.spark.session.local_session", slow_start)
     spark = threading.Thread(target=lambda: engine.spark)
     spark.start()
     assert starting.wait(30)

@@ -62,7 +62,7 @@ class Query:
     """
 
     stream: str
-    window: Window | None
+    window: Window
     groups: tuple[Expression, ...]
     where: Expression | None
     select: tuple[SelectItem, ...]
@@ -71,7 +71,7 @@ class Query:
     limit: int | None = None
 
     def __str__(self) -> str:
-        lines = [f"stream {self.stream}", f"window {self.window or 'none'}"]
+        lines = [f"stream {self.stream}", f"window {self.window}"]
         if self.groups:
             lines.append("group " + ", ".join(map(text, self.groups)))
         if self.where is not None:

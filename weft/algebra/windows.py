@@ -1,10 +1,24 @@
-"""Windows: closed at their start, open at their end, one every slide."""
+"""Windows: which rows a query is about at a moment, by which clock, and where they begin and end.
+
+`Window` is a sum type. Whatever is asked of every window is a method or an attribute of each member, so a new kind of
+window is a new class: mypy names the places where it behaves like none of the others. Every window has
+
+    clock           what its rows are told apart by: event time, cut into slices, or only the tick that they came with
+    lead            the columns that lead its results
+    progressions()  its edges; none where it has no slices
+    reach(keep)     how far behind the watermark its rows are needed
+    as_sliced()     itself where it is made of slices, to be kept with the windows that share them
+
+Those of `Sliced` close, each at an end, and are merged from slices; the others are read as they are now.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
+from typing import ClassVar
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -14,12 +28,35 @@ def micros(span: timedelta) -> int:
     return span // MICROSECOND
 
 
+class Clock(Enum):
+    """What the partial rows of a node are told apart by: their slice of event time, or the tick that changed them."""
+
+    EVENT_TIME = "event time"
+    TICKS = "ticks"
+
+    @property
+    def sliced(self) -> bool:
+        """Whether rows belong to slices; without them they only add up to totals."""
+        return self is Clock.EVENT_TIME
+
+    def feeds(self, other: Clock) -> bool:
+        """Whether a node by the other clock can be made of one by this: slices add up to totals, totals to no slice."""
+        return self is other or self.sliced
+
+    def joined(self, other: Clock) -> Clock:
+        """The clock of a node that nodes by either can be made of."""
+        return self if self.feeds(other) else other
+
+
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class Sliding:
     """Windows of length `range`, one every `slide`, aligned so that one of them starts at `start` after the epoch.
 
-    Moments are integers: microseconds since the epoch in UTC.
+    They are closed at their start and open at their end. Moments are integers: microseconds since the epoch in UTC.
     """
+
+    clock: ClassVar[Clock] = Clock.EVENT_TIME
+    lead: ClassVar[tuple[str, ...]] = ("window_start", "window_end")
 
     range: timedelta
     slide: timedelta
@@ -38,10 +75,28 @@ class Window:
         slide = "" if self.slide == self.range else f" slide {duration_text(self.slide)}"
         return f"range {duration_text(self.range)}{slide}{start}"
 
+    @property
+    def explained(self) -> str:
+        """The window as `explain` says it."""
+        return str(self)
+
+    @property
+    def overlap(self) -> int:
+        """How many windows a moment is in, rounded down."""
+        return self.range // self.slide
+
+    def as_sliced(self) -> tuple[Sliced, ...]:
+        """The window itself: it is made of slices."""
+        return (self,)
+
+    def reach(self, keep: timedelta | None) -> int | None:
+        """How far behind the watermark rows are needed if closed windows are kept that long; None for ever."""
+        return None if keep is None else micros(keep) + micros(self.range)
+
     def last_end(self, moment: int) -> int:
         """The end of the last window that holds this moment.
 
-        >>> Window(range=timedelta(seconds=10), slide=timedelta(seconds=5)).last_end(7_000_000)
+        >>> Sliding(range=timedelta(seconds=10), slide=timedelta(seconds=5)).last_end(7_000_000)
         15000000
         """
         return self._floor(moment) + micros(self.range)
@@ -66,6 +121,40 @@ class Window:
     def _floor(self, moment: int) -> int:
         start = micros(self.start)
         return (moment - start) // micros(self.slide) * micros(self.slide) + start
+
+
+@dataclass(frozen=True)
+class Running:
+    """All that has arrived: one window that never closes, whose totals change with every tick."""
+
+    clock: ClassVar[Clock] = Clock.TICKS
+    lead: ClassVar[tuple[str, ...]] = ()
+
+    def __str__(self) -> str:
+        return "none"
+
+    @property
+    def explained(self) -> str:
+        """The window as `explain` says it."""
+        return "none: totals over all that has arrived"
+
+    def as_sliced(self) -> tuple[Sliced, ...]:
+        """Nothing: totals have no slices."""
+        return ()
+
+    def reach(self, keep: timedelta | None) -> None:
+        """Its rows are needed for ever, whatever is kept of closed windows: it has none."""
+        return
+
+    def progressions(self) -> frozenset[tuple[int, int]]:
+        """No edges."""
+        return frozenset()
+
+
+Sliced = Sliding
+"""The windows that are made of slices and close at their ends."""
+
+Window = Sliding | Running
 
 
 UNITS = (

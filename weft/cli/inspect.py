@@ -126,7 +126,7 @@ def _network_json(network: Network, name: str | None) -> dict[str, Any]:
 
     nodes = [node for node in network.nodes if name is None or name in node.readers]
     refused, _ = some_refusals(network, sorted(node.id for node in nodes if node.readers))
-    return {"nodes": [{"id": node.id, "kind": "totals" if node.running else "windows",
+    return {"nodes": [{"id": node.id, "kind": "windows" if node.clock.sliced else "totals",
                        "dimensions": sorted(map(str, node.dimensions)), "parent": node.parent,
                        "statistics": sorted(map(str, node.statistics)), "windows": list(map(str, node.windows)),
                        "readers": list(node.readers)} for node in nodes],
@@ -165,7 +165,7 @@ def short_sql(sql: str) -> str:
 def _query_json(engine: Engine, name: str) -> dict[str, Any]:
     one = engine.registry.query(name)
     return {"name": name, "stream": one.row.stream, "status": engine.query(name).status,
-            "window": str(one.needs.window) if one.needs.window is not None else None,
+            "window": str(one.needs.window) if one.needs.window.clock.sliced else None,
             "keep": one.row.definition.keep_text, "eager": one.eager, "from_batch": one.row.from_batch,
             "complete_from": _complete_from(one), "registered_at": one.row.created_at,
             "sql": one.row.sql}
@@ -176,7 +176,7 @@ def _complete_from(one: Registered) -> datetime | int | None:
     from weft.segments.segment import EARLIEST
 
     moment = one.row.complete_from
-    return moment if one.needs.window is None and moment != EARLIEST else from_micros(moment)
+    return moment if not one.needs.window.clock.sliced and moment != EARLIEST else from_micros(moment)
 
 
 def metrics(

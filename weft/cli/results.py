@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import pyarrow as pa
 import typer
 
+from weft.algebra.windows import Sliced
 from weft.cli.output import console, many, plain, print_json, rows_table, say
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
 from weft.cli.values import for_csv, from_micros, values
@@ -103,7 +104,7 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
         engine.registry.refresh()
         query, registered = find_query(engine, name), engine.registry.query(name)
         window = registered.needs.window
-        if window is None:
+        if not isinstance(window, Sliced):
             table = query.changes(since=tick)
             tick = max(table["tick"].to_pylist(), default=tick)
             if table.num_rows:

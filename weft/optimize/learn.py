@@ -54,7 +54,7 @@ def _span(state: StreamState, network: Network, new: NewRows, newest: int | None
         return 0
     before = state.max_event_time
     if before is None:
-        starts = [pc.min(new.rows[node.id][START]).as_py() for node in network.base if not node.running]
+        starts = [pc.min(new.rows[node.id][START]).as_py() for node in network.base if node.clock.sliced]
         before = min((start for start in starts if start is not None), default=newest)
     return max(0, newest - before)
 
@@ -76,7 +76,7 @@ def _seen(network: Network, rows: Mapping[str, pa.Table], duck: Duck) -> dict[Na
         *each, groups = (float(column[0].as_py()) for column in found.columns)
         for name, truth, count in zip(names, truths, each, strict=True):
             seen[frozenset({name})] = truth_kinds(count) if truth else count
-        seen[_names(node)] = float(table.num_rows) if node.running else min(groups, table.num_rows)
+        seen[_names(node)] = min(groups, table.num_rows) if node.clock.sliced else float(table.num_rows)
     return seen
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Sliced
 from weft.errors import EngineError
 from weft.plan.cost import Costs
 from weft.plan.decide import Draft, decider_for
@@ -118,8 +118,8 @@ class Optimizer:
         decider = decider_for((one.dimensions for one in wanted.values()), needs.values(), facts, self.costs)
         draft = Draft(wanted, eager, often)
 
-        def name(dimensions: Dimensions, running: bool, tree: str) -> str:
-            return node_id(self._stream, dimensions, running=running, tree=tree)
+        def name(dimensions: Dimensions, clock: Clock, tree: str) -> str:
+            return node_id(self._stream, dimensions, clock=clock, tree=tree)
 
         return decider.decide(draft, name)
 
@@ -177,9 +177,9 @@ class Optimizer:
         return Search({name: one.choice for name, one in queries.items()}, facts, self.costs)
 
 
-def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Window]], dict[str, int]]:
+def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Sliced]], dict[str, int]]:
     """The windows that are finished ahead by node, and in how many families."""
-    eager: dict[str, set[Window]] = {}
+    eager: dict[str, set[Sliced]] = {}
     often: dict[str, int] = {}
     for family in families:
         eager.setdefault(family.node, set()).update(request.window for request in family.requests)
@@ -192,11 +192,11 @@ def _places(queries: Mapping[str, Registered], without: set[str]) -> dict[str, P
 
 
 def _different(queries: Mapping[str, Registered], placements: Mapping[str, Placement]) -> dict[str, Placement]:
-    """The placements that are not in force; a query without a window is in no tree."""
+    """The placements that are not in force, as far as its window has a choice."""
     moves = {}
     for name, placement in placements.items():
         one = queries[name]
-        wanted = placement if one.needs.window is not None else Placement(truths=placement.truths)
+        wanted = placement.of(one.needs.window)
         if wanted != one.placement and len(one.pasts) < MOST_PASTS:
             moves[name] = wanted
     return moves

@@ -101,7 +101,7 @@ class Planner:
                 nodes = [self.state.synopses.get(part.node) for part in stay.needs.parts]
                 if any(node and self.state.within(node, stay.since, stay.until).data for node in nodes):
                     break
-                if query.needs.window is not None and horizon(self.state.watermark, query.reach) < past.moment:
+                if query.needs.window.clock.sliced and horizon(self.state.watermark, query.reach) < past.moment:
                     break
                 if stay.until is not None:
                     gone[name] = stay.until

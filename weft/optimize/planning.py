@@ -63,9 +63,10 @@ def late_readers(queries: Mapping[str, Registered]) -> Mapping[str, LateReaders]
     epochs: dict[str, set[int]] = {}
     reaches: dict[str, set[int | None]] = {}
     for one in queries.values():
-        for needs in (one.needs, *(past.needs for past in one.pasts)) if one.needs.window is not None else ():
+        kinds = set(map(str, one.needs.window.as_sliced()))
+        for needs in (one.needs, *(past.needs for past in one.pasts)) if kinds else ():
             for part in needs.parts:
-                windows.setdefault(part.node, set()).add(str(one.needs.window))
+                windows.setdefault(part.node, set()).update(kinds)
                 since = (one.row.from_batch or 0, *(past.until for past in one.pasts))
                 epochs.setdefault(part.node, set()).update(since)
                 reaches.setdefault(part.node, set()).add(one.reach)

@@ -1,6 +1,6 @@
 """Decisions about queries: pure functions over frozen dataclasses, no Spark, no clock, no input or output."""
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding as Window
 from weft.weave.edges import (
     composite_slide,
     edge_rate,

@@ -15,7 +15,7 @@ from math import prod
 
 from weft.algebra.expressions import Call, Case, Expression, Literal
 from weft.algebra.types import INTEGRAL_BITS
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Running, Sliding
 from weft.plan.dimensions import Cut, Dimension
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
@@ -72,18 +72,21 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
     different = tuple(
         sorted({str(one) for part in needs.parts for one in part.dimensions if _values(one, dict(needs.cuts)) is None})
     )
-    if needs.window is None:
-        because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None
-        return Bound(1, groups, different, because)
-    if keep is None:
-        return Bound(None, groups, different, "its windows are kept for ever")
-    return Bound(slices_over(needs.window, micros(keep) + micros(needs.window.range) + delay), groups, different)
+    match needs.window:
+        case Running():
+            because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None
+            return Bound(1, groups, different, because)
+        case Sliding() as window:
+            reach = window.reach(keep)
+            if reach is None:
+                return Bound(None, groups, different, "its windows are kept for ever")
+            return Bound(slices_over(window, reach + delay), groups, different)
 
 
-def slices_over(window: Window, span: int) -> int:
+def slices_over(window: Sliding, span: int) -> int:
     """How many slices of these windows a stretch of time of that length can meet, wherever it begins.
 
-    >>> minute = Window(range=timedelta(minutes=1), slide=timedelta(minutes=1))
+    >>> minute = Sliding(range=timedelta(minutes=1), slide=timedelta(minutes=1))
     >>> slices_over(minute, 60_000_000), slices_over(minute, 60_000_001)
     (2, 3)
     """

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from math import log2
 from typing import Any
 
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliced, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
 from weft.plan.network import Network, Node, Wanted
@@ -92,7 +92,7 @@ class Carried:
 
 def carried_by(base: Collection[Node] | Collection[Wanted]) -> Carried:
     """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
-    times = {(one.running, one.tree) for one in base}
+    times = {(one.clock, one.tree) for one in base}
     keys = keys_for([one.dimensions for one in base]) + len(times)
     return Carried(min(MOST_KEYS, keys), len({each for one in base for each in one.statistics}))
 
@@ -130,7 +130,7 @@ def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return total
 
 
-def visits(window: Window, rows: float) -> float:
+def visits(window: Sliced, rows: float) -> float:
     """Partial rows that finishing all windows of a kind goes through in a tick of so many."""
     return rows * micros(window.range) / micros(window.slide)
 
@@ -150,7 +150,7 @@ def tests_of_cuts(count: int) -> float:
 def node_amounts(
     network: Network,
     facts: Facts,
-    eager: Mapping[str, Iterable[Window]],
+    eager: Mapping[str, Iterable[Sliced]],
     families: Mapping[str, int],
     measured: Mapping[str, float] | None = None,
 ) -> dict[str, dict[str, float]]:
@@ -188,7 +188,7 @@ def estimates_for(network: Network, facts: Facts) -> Estimates:
 def tests_of(network: Network) -> float:
     """How many comparisons a row meets before it is grouped, in all jobs: each tests it for its own nodes."""
     cuts = {name: len(points) for name, points in network.cuts}
-    slicings = {node.tree: node.slicing for node in network.base if not node.running}
+    slicings = {node.tree: node.slicing for node in network.base if node.clock.sliced}
     return sum(tests_for(job.nodes, slicings, cuts) for job in jobs_of(network))
 
 
@@ -197,7 +197,7 @@ def tests_for(
 ) -> float:
     """How many comparisons a row meets in a job that computes these nodes."""
     dimensions = {one for node in nodes for one in node.dimensions}
-    trees = {node.tree for node in nodes if not node.running}
+    trees = {node.tree for node in nodes if node.clock.sliced}
     slices = sum(tests_of_slicing(found) for tree in trees if (found := slicings[tree]) is not None)
     cells = sum(tests_of_cuts(cuts.get(one.name, 0)) for one in dimensions if one.cells)
     return slices + cells + sum(map(is_truth, dimensions))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from weft.aggregates.statistics import hashable
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
     Carried,
     Costs,
@@ -44,7 +44,7 @@ class Draft:
     """A network to be: the nodes that are wanted, and the windows of theirs that are finished ahead."""
 
     wanted: Mapping[str, Wanted]
-    eager: Mapping[str, set[Window]]
+    eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
     slicings: Mapping[str, Slicing | None] = field(init=False)
     carried: Carried = field(init=False)
@@ -59,7 +59,7 @@ class Group:
     """Base nodes that are made of one: their union, which is one of them or nobody's."""
 
     dimensions: Dimensions
-    running: bool
+    clock: Clock
     tree: str
     members: tuple[str, ...]
     rows: float
@@ -77,15 +77,15 @@ class Decider:
         self._names: dict[Dimensions, frozenset[str]] = {}
         self._supersets = Supersets()
 
-    def rows(self, draft: Draft, dimensions: Dimensions, running: bool, tree: str) -> float:
+    def rows(self, draft: Draft, dimensions: Dimensions, clock: Clock, tree: str) -> float:
         """Partial rows in a tick."""
         names = self._names.get(dimensions)
         if names is None:
             names = self._names[dimensions] = frozenset(one.name for one in dimensions)
-        slicing = None if running else draft.slicings[tree]
+        slicing = draft.slicings[tree] if clock.sliced else None
         return self.estimates.rows(names, None if slicing is None else slicing.mean_length())
 
-    def decide(self, draft: Draft, name: Callable[[Dimensions, bool, str], str]) -> Decision:
+    def decide(self, draft: Draft, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
         """The cheapest way that is found, and none that costs more than to derive all that can be derived.
 
         `name` names unions.
@@ -97,8 +97,8 @@ class Decider:
             return found
         return min(found, simple, key=lambda decision: self.price(draft, decision))
 
-    def _found(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, bool, str], str]) -> Decision:
-        rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in draft.wanted.items()}
+    def _found(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+        rows = {node: self.rows(draft, one.dimensions, one.clock, one.tree) for node, one in draft.wanted.items()}
         base = self._base_cost(draft)
         parents = {}
         for node in draft.wanted:
@@ -108,7 +108,7 @@ class Decider:
                 if derived <= base + rows[node] * _columns(draft) * self.costs.out + WORTH:
                     parents[node] = parent
         groups = [
-            Group(one.dimensions, one.running, one.tree, (node,), rows[node], node, 0)
+            Group(one.dimensions, one.clock, one.tree, (node,), rows[node], node, 0)
             for node, one in draft.wanted.items()
             if node not in parents
         ]
@@ -118,8 +118,8 @@ class Decider:
                 continue
             top = group.top
             if top is None:
-                top = name(group.dimensions, group.running, group.tree)
-                unions[top] = Wanted(group.running, group.dimensions, group.tree, counts_values=False)
+                top = name(group.dimensions, group.clock, group.tree)
+                unions[top] = Wanted(group.clock, group.dimensions, group.tree, counts_values=False)
             parents |= {node: top for node in group.members if node != top}
         return Decision(parents, unions)
 
@@ -130,7 +130,7 @@ class Decider:
     def price(self, draft: Draft, decision: Decision) -> float:
         """The seconds of a tick under a decision."""
         everything = {**draft.wanted, **decision.unions}
-        rows = {node: self.rows(draft, one.dimensions, one.running, one.tree) for node, one in everything.items()}
+        rows = {node: self.rows(draft, one.dimensions, one.clock, one.tree) for node, one in everything.items()}
         base = [one for node, one in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
         carried = Carried(carried_by(base).keys, draft.carried.measures)
@@ -193,19 +193,19 @@ class Decider:
 
     def _joined(self, draft: Draft, one: Group, other: Group) -> Group | None:
         """Both in one; None where their slices differ, or value counts would have to keep what is not counted."""
-        if not one.running and not other.running and one.tree != other.tree:
+        if one.clock.sliced and other.clock.sliced and one.tree != other.tree:
             return None
-        running = one.running and other.running
-        tree = one.tree if not one.running else other.tree
+        clock = one.clock.joined(other.clock)
+        tree = one.tree if one.clock.sliced else other.tree
         dimensions = one.dimensions | other.dimensions
-        whole = (dimensions, running)
-        tops = [each.top for each in (one, other) if each.top and (each.dimensions, each.running) == whole]
+        whole = (dimensions, clock)
+        tops = [each.top for each in (one, other) if each.top and (each.dimensions, each.clock) == whole]
         members = (*one.members, *other.members)
         if tops and any(refuse(draft.wanted[node], draft.wanted[tops[0]]) for node in members if node != tops[0]):
             return None
-        rows = self.rows(draft, dimensions, running, tree)
+        rows = self.rows(draft, dimensions, clock, tree)
         derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
-        return Group(dimensions, running, tree, members, rows, tops[0] if tops else None, derived)
+        return Group(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
@@ -236,5 +236,5 @@ def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str
 
 def _jobs(nodes: Collection[Wanted]) -> int:
     """How many Spark jobs it takes to compute these nodes, roughly: their keys are counted, not packed into lots."""
-    keys = {dimension for one in nodes for dimension in one.dimensions} | {(one.running, one.tree) for one in nodes}
+    keys = {dimension for one in nodes for dimension in one.dimensions} | {(one.clock, one.tree) for one in nodes}
     return -(-len(keys) // MOST_KEYS)

@@ -11,7 +11,7 @@ from weft.plan.network import Network, Node
 def describe_node(node: Node) -> dict[str, Any]:
     """What a node is: its dimension set with canonical group expressions, its columns, and what it is computed from."""
     return {
-        "running": node.running,
+        "running": not node.clock.sliced,
         "dimensions": [one.name for one in node.dimensions],
         "expressions": [text(one.expression) for one in node.dimensions],
         "statistics": [str(one) for one in node.statistics],

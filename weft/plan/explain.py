@@ -65,7 +65,7 @@ def explain_query(
     bill: Bill | None = None,
 ) -> str:
     """What one query reads, how its result is made, what it costs, and what is not shared with it and why."""
-    lines = [f"query {name}", f"  window {needs.window or 'none: totals over all that has arrived'}"]
+    lines = [f"query {name}", f"  window {needs.window.explained}"]
     named = {one.name: one for part in needs.parts for one in part.dimensions}
 
     def spell(slot: object) -> Slot | None:
@@ -118,7 +118,7 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
     indent = "  " * depth
     source = "from rows" if node.parent is None else f"from {node_label(network.by_id[node.parent])}"
     cost = f", {seconds_text(bill.nodes[node.id])}" if bill is not None else ""
-    several = f" in slices {slices_text(node.slicing)}" if len(network.trees) > 1 and not node.running else ""
+    several = f" in slices {slices_text(node.slicing)}" if len(network.trees) > 1 and node.clock.sliced else ""
     lines = [
         f"{indent}{node_label(node)} {source}{several}{cost}",
         f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}",
@@ -133,7 +133,7 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
 
 def node_label(node: Node) -> str:
     """A node by what it is grouped by."""
-    kind = "totals" if node.running else "node"
+    kind = "node" if node.clock.sliced else "totals"
     return f"{kind} {_dimensions([str(one) for one in sorted(node.dimensions, key=str)])}"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from weft.algebra.windows import Clock
 from weft.plan.dimensions import Dimension
 
 Dimensions = frozenset[Dimension]
@@ -20,7 +21,7 @@ class Groups(Protocol):
     """A node as far as it matters here, wanted or made."""
 
     @property
-    def running(self) -> bool: ...
+    def clock(self) -> Clock: ...
 
     @property
     def dimensions(self) -> Collection[Dimension]: ...
@@ -43,14 +44,14 @@ class NotShared:
 
 def refuse(mine: Groups, theirs: Groups) -> str:
     """Why a node with all of my dimensions still cannot feed me; empty when it can."""
-    if theirs.running and not mine.running:
+    if not theirs.clock.feeds(mine.clock):
         return "running-totals-have-no-slices"
-    if theirs.tree != mine.tree and not mine.running:
+    if theirs.tree != mine.tree and mine.clock.sliced:
         return "other-slices"
     # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
     if theirs.counts_values and not mine.counts_values:
         return "value-counts-are-too-wide"
-    if mine.dimensions == theirs.dimensions and mine.running == theirs.running:
+    if mine.dimensions == theirs.dimensions and mine.clock is theirs.clock:
         return "same-node"
     return ""
 
@@ -101,7 +102,7 @@ class Finer:
         if finer is None:
             mine = self._nodes[name]
             # Slices of another tree serve totals only.
-            others = self._wider(name, None if mine.running else mine.tree)
+            others = self._wider(name, mine.tree if mine.clock.sliced else None)
             finer = self._of[name] = tuple(other for other in others if not refuse(mine, self._nodes[other]))
         return finer
 

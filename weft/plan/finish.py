@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from weft.algebra.expressions import Call, Expression, Literal, Slot, identity, text, transform
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliced
 from weft.plan.needs import Needs, Part
 
 # From this many queries of one shape on, joining with their constants is less work than finishing whole nodes.
@@ -26,7 +26,7 @@ class Request:
     """One line of a family: whose windows, which windows, and the constants of its predicate."""
 
     id: str
-    window: Window
+    window: Sliced
     constants: tuple[Literal, ...] = ()
 
 
@@ -91,7 +91,7 @@ def plan_finishing(queries: Mapping[str, Needs]) -> tuple[tuple[Family, ...], di
         rest = [member for member in members if str(member[1].window) not in covered]
         if shape[2] is None or len(rest) < MIN_FAMILY:
             entry = whole.setdefault(shape[0], Whole(_dimensions(shape[0], members[0][1]), {}))
-            entry.windows.update({str(needs.window): needs.window for _, needs, _ in rest if needs.window})
+            entry.windows.update({str(one): one for _, needs, _ in rest for one in needs.window.as_sliced()})
             rest = []
         shapes[shape] = rest
     families = [
@@ -103,7 +103,11 @@ def plan_finishing(queries: Mapping[str, Needs]) -> tuple[tuple[Family, ...], di
             node,
             keys,
             condition,
-            tuple(Request(name, needs.window, constants) for name, needs, constants in members if needs.window),
+            tuple(
+                Request(name, window, constants)
+                for name, needs, constants in members
+                for window in needs.window.as_sliced()
+            ),
         )
         for (node, keys, condition), members in shapes.items()
         if members
@@ -116,14 +120,14 @@ class Whole:
     """A node that is finished for all its groups: its dimensions, and for which windows."""
 
     keys: tuple[str, ...]
-    windows: dict[str, Window]
+    windows: dict[str, Sliced]
 
 
 def _shapes(queries: Mapping[str, Needs]) -> dict[Shape, list[Member]]:
     """The parts of all queries by node, keys and shape of predicate."""
     shapes: dict[Shape, list[Member]] = {}
     for name, needs in queries.items():
-        if needs.window is None or needs.window.range // needs.window.slide > MAX_OVERLAP:
+        if not any(window.overlap <= MAX_OVERLAP for window in needs.window.as_sliced()):
             continue
         condition, constants = lift(needs.residue)
         for part in needs.parts:
@@ -160,7 +164,7 @@ def finished_places(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
     Under its own line of a family first, else with its whole node.
     """
     window = needs.window
-    if window is None or window.range // window.slide > MAX_OVERLAP:
+    if not isinstance(window, Sliced) or window.overlap > MAX_OVERLAP:
         return []
     condition, _ = lift(needs.residue)
     own = [Family(part.node, _keys(needs, part), condition, ()).id for part in needs.parts]

@@ -46,7 +46,7 @@ def jobs_of(network: Network, *, apart: bool = False) -> tuple[Job, ...]:
 
 def _keys_of(node: Node) -> set[str]:
     """The grouping keys of a base node: its dimensions, and its slice or whether it has a time."""
-    return {f"time {node.running} {node.tree}", *(one.name for one in node.dimensions)}
+    return {f"time {node.clock} {node.tree}", *(one.name for one in node.dimensions)}
 
 
 def packs_of(sets: Iterable[Collection[Dimension]]) -> tuple[tuple[Dimension, ...], ...]:

@@ -19,7 +19,7 @@ from weft.plan.slices import Slicing
 
 @dataclass(frozen=True)
 class Layout:
-    """Statistics by name, cuts by dimension as text, and the slicing; None for a running node."""
+    """Statistics by name, cuts by dimension as text, and the slicing; None for a node without slices."""
 
     statistics: frozenset[str]
     cuts: tuple[tuple[str, frozenset[str]], ...]
@@ -35,7 +35,7 @@ class Layout:
         """Why the file cannot serve this part: empty when it can."""
         if any(one.name not in self.statistics for one in part.statistics):
             return "statistics"
-        if needs.window is not None and (self.slicing is None or not self.slicing.covers(needs.window)):
+        if needs.window.clock.sliced and (self.slicing is None or not self.slicing.covers(needs.window)):
             return "edges"
         have = dict(self.cuts)
         if any(not set(map(repr, points)) <= have.get(name, frozenset()) for name, points in needs.cuts):

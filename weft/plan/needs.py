@@ -28,7 +28,7 @@ from weft.algebra.finals import carried_parts
 from weft.algebra.query import OrderItem, Query, SelectItem
 from weft.algebra.safety import can_fail
 from weft.algebra.size import check_written
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Window
 from weft.errors import SqlError
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.placement import AT_HOME, Placement
@@ -65,7 +65,7 @@ class Needs:
     """A query over slots: group dimensions, the residue of its predicate, parts, measures, and the final select."""
 
     stream: str
-    window: Window | None
+    window: Window
     groups: tuple[Dimension, ...]
     carried: tuple[Dimension, ...]
     residue: Expression | None
@@ -79,9 +79,9 @@ class Needs:
     tree: str = ""
 
 
-def node_id(stream: str, dimensions: frozenset[Dimension], *, running: bool, tree: str = "") -> str:
-    """The name of the node with this dimension set in a tree; a running node and one with slices are two."""
-    kind = "running" if running else "node"
+def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree: str = "") -> str:
+    """The name of the node with this dimension set in a tree; one with slices and one of totals are two."""
+    kind = "node" if clock.sliced else "running"
     return identity(kind, stream, *sorted(dimension.name for dimension in dimensions), *([tree] if tree else []))
 
 
@@ -98,8 +98,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     _check_many(len(aggregates), MAX_MEASURES, "aggregates")
     check_written(sum(map(catalog.written, aggregates)))
     made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
-    # Totals have no slices, so they belong to no tree.
-    tree = placement.tree if query.window is not None else ""
+    tree = placement.of(query.window).tree
     parts = _parts(query, base, list(made.values()), tree)
     values = {part.value: index for index, part in enumerate(parts)}
     keys = zip((*query.groups, *originals), (*groups, *carried), strict=True)
@@ -133,7 +132,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
 
 def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
     """One part for the plain aggregates (or for none at all), one for each column whose values are counted."""
-    running = query.window is None
+    clock = query.window.clock
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
     counted = by_name({Dimension(each.value) for each in made if isinstance(each, Holistic)})
     _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
@@ -141,10 +140,10 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
-        parts.append(Part(node_id(query.stream, base, running=running, tree=tree), base, kept))
+        parts.append(Part(node_id(query.stream, base, clock=clock, tree=tree), base, kept))
     for value in counted:
         wide = base | {value}
-        parts.append(Part(node_id(query.stream, wide, running=running, tree=tree), wide, (ROWS,), value))
+        parts.append(Part(node_id(query.stream, wide, clock=clock, tree=tree), wide, (ROWS,), value))
     return tuple(parts)
 
 

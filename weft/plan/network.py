@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
@@ -25,10 +25,10 @@ class Node:
     """A shared partial aggregate. One without readers is not stored: it is only there to make others of."""
 
     id: str
-    running: bool
+    clock: Clock
     dimensions: tuple[Dimension, ...]
     statistics: tuple[Statistic, ...]
-    windows: tuple[Window, ...]
+    windows: tuple[Sliced, ...]
     counts_values: bool
     readers: tuple[str, ...]
     parent: str | None = None
@@ -103,9 +103,9 @@ class Network:
         return {**self.stored, **{node.id: node for node in self.retired}}
 
     @cached_property
-    def trees(self) -> Mapping[str, tuple[Slicing, tuple[Window, ...]]]:
+    def trees(self) -> Mapping[str, tuple[Slicing, tuple[Sliced, ...]]]:
         """Each tree's slicing and windows."""
-        windows: dict[str, set[Window]] = {}
+        windows: dict[str, set[Sliced]] = {}
         slicings: dict[str, Slicing] = {}
         for node in self.nodes:
             if node.slicing is not None:
@@ -114,7 +114,7 @@ class Network:
         return {tree: (slicings[tree], tuple(sorted(windows[tree], key=str))) for tree in sorted(windows)}
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[Sliced, ...]:
         return tuple(sorted({window for node in self.nodes for window in node.windows}, key=str))
 
 
@@ -122,12 +122,12 @@ class Network:
 class Wanted:
     """What all queries together want of one node."""
 
-    running: bool
+    clock: Clock
     dimensions: frozenset[Dimension]
     tree: str = ""
     counts_values: bool = True
     statistics: set[Statistic] = field(default_factory=lambda: {ROWS})
-    windows: set[Window] = field(default_factory=set)
+    windows: set[Sliced] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
 
 
@@ -167,23 +167,22 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
         for part in needs.parts:
             entry = wanted.get(part.node)
             if entry is None:
-                entry = wanted[part.node] = Wanted(needs.window is None, part.dimensions, needs.tree)
+                entry = wanted[part.node] = Wanted(needs.window.clock, part.dimensions, needs.tree)
             entry.counts_values &= part.value is not None
             entry.statistics.update(part.statistics)
             entry.readers.add(name)
-            if needs.window is not None:
-                entry.windows.add(needs.window)
+            entry.windows.update(needs.window.as_sliced())
     return wanted
 
 
 def share_everything(wanted: Mapping[str, Wanted], finer: Finer) -> Decision:
     """Every node that can be is made of another: of the one with the fewest dimensions.
 
-    Of a running one first: it has one row a group, not one a slice.
+    Of one without slices first: it has one row a group, not one a slice.
     """
 
     def size(other: str) -> tuple[int, bool, str]:
-        return len(wanted[other].dimensions), not wanted[other].running, other
+        return len(wanted[other].dimensions), wanted[other].clock.sliced, other
 
     candidates = {node: finer.of(node) for node in wanted}
     return Decision({node: min(others, key=size) for node, others in candidates.items() if others})
@@ -208,7 +207,7 @@ def assemble(
     nodes = tuple(
         Node(
             id=node,
-            running=one.running,
+            clock=one.clock,
             dimensions=by_name(one.dimensions),
             statistics=tuple(sorted(statistics[node], key=lambda each: each.name)),
             windows=tuple(sorted(one.windows, key=str)),
@@ -216,7 +215,7 @@ def assemble(
             readers=tuple(sorted(one.readers)),
             parent=parents.get(node),
             tree=one.tree,
-            slicing=None if one.running else slicings[one.tree],
+            slicing=slicings[one.tree] if one.clock.sliced else None,
         )
         for node, one in ((node, everything[node]) for node in ordered)
     )
@@ -234,9 +233,9 @@ def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...
 
 def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
     """The slicing of every tree: one that serves all windows of its nodes."""
-    windows: dict[str, set[Window]] = {}
+    windows: dict[str, set[Sliced]] = {}
     for one in wanted.values():
-        if not one.running:
+        if one.clock.sliced:
             windows.setdefault(one.tree, set()).update(one.windows)
     return {tree: slicing(mine) for tree, mine in windows.items()}
 

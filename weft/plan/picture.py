@@ -40,7 +40,7 @@ def _box(node: Node) -> list[str]:
     group = ", ".join(sorted(map(str, node.dimensions)))
     counts = [
         _many(len(node.statistics), "statistic"),
-        "totals" if node.running else _many(len(node.windows), "window"),
+        _many(len(node.windows), "window") if node.clock.sliced else "totals",
         _many(len(node.readers), "query", "queries"),
     ]
     return [f"({group})", ", ".join(counts)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from weft.algebra.windows import Window
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,10 @@ class Placement:
 
     tree: str = ""
     truths: bool = False
+
+    def of(self, window: Window) -> Placement:
+        """The placement of a query with this window: totals have no slices, so they belong to no tree."""
+        return self if window.clock.sliced else replace(self, tree="")
 
     def definition(self) -> dict[str, Any]:
         """As plain JSON values, for the catalog; nothing for what is so by default."""

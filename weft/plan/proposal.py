@@ -27,7 +27,7 @@ def explain_proposal(
 
     `seconds` are those of a tick of both, as far as the stream ever ran.
     """
-    lines = ["if it were registered", f"  window {needs.window or 'none: totals over all that has arrived'}"]
+    lines = ["if it were registered", f"  window {needs.window.explained}"]
     for part in needs.parts:
         now, then = before.by_id.get(part.node), after.by_id[part.node]
         if now is not None:
@@ -42,7 +42,7 @@ def explain_proposal(
             lines.append(f"  reads {node_label(then)}, new, made from rows: one more grouping of every batch")
             lines += refusal_lines(after, part.node)
     was, becomes = (one.trees[needs.tree][0] if needs.tree in one.trees else None for one in (before, after))
-    if was != becomes and needs.window is not None:
+    if was != becomes and needs.window.clock.sliced:
         lines.append(f"  slices {slices_text(becomes)} instead of slices {slices_text(was)}")
     cuts = _cuts(after) - _cuts(before)
     if cuts:

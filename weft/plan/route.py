@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from weft.algebra.windows import Clock
 from weft.plan.layout import Held, complete_from
 from weft.plan.needs import Needs, Part
 
@@ -17,7 +18,7 @@ class Stocked:
     """A node as far as routing cares: what it is grouped by, since when it is complete, and its files."""
 
     node: str
-    running: bool
+    clock: Clock
     dimensions: frozenset[str]
     complete_from: int
     files: tuple[Held, ...]
@@ -46,5 +47,4 @@ def route(needs: Needs, part: Part, stock: Iterable[Stocked]) -> Route | None:
 
 
 def _holds(needs: Needs, part: Part, stocked: Stocked) -> bool:
-    same_time = stocked.running == (needs.window is None)
-    return same_time and {one.name for one in part.dimensions} <= stocked.dimensions
+    return stocked.clock is needs.window.clock and {one.name for one in part.dimensions} <= stocked.dimensions

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Sliced, Window
 from weft.plan.cost import Costs
 from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
@@ -49,12 +49,17 @@ class Choice:
 class Shape:
     """Queries that differ in nothing that a placement depends on."""
 
-    window: Window | None
+    window: Window
     queries: list[str] = field(default_factory=list)
     # The nodes in either form: dimensions, and what is wanted of each.
     shards: dict[Dimensions, Wanted] = field(default_factory=dict)
     truths: dict[Dimensions, Wanted] = field(default_factory=dict)
     eager: bool = False
+
+    @property
+    def in_trees(self) -> bool:
+        """Whether it has slices, and so a tree to be in."""
+        return self.window.clock.sliced
 
     @property
     def can_be_truths(self) -> bool:
@@ -111,13 +116,11 @@ class Search:
         candidate = list(self._candidate(now))
         for place, shape in enumerate(self.shapes):
             settled = [name for name in shape.queries if name not in names and name in now]
-            if settled or shape.window is None and not shape.can_be_truths:
+            if settled or not shape.in_trees and not shape.can_be_truths:
                 continue
-            trees = {tree for tree, _ in candidate} if shape.window is not None else {""}
+            trees = {_own(shape), *(tree for tree, _ in candidate)} if shape.in_trees else {""}
             forms = (False, True) if shape.can_be_truths else (False,)
-            options = [(tree, form) for tree in sorted({*trees, _own(shape)}) for form in forms]
-            if shape.window is None:
-                options = [("", form) for form in forms]
+            options = [(tree, form) for tree in sorted(trees) for form in forms]
             options.sort(key=lambda option: (self._replaced(candidate, place, option), option))
             candidate[place] = options[0]
         placed = self._placements(tuple(candidate), now)
@@ -144,15 +147,14 @@ class Search:
     def nothing(self) -> float:
         """The price with every query by itself: its own slices, its own predicate, its own base nodes."""
         wanted: dict[str, Wanted] = {}
-        eager: dict[str, set[Window]] = {}
+        eager: dict[str, set[Sliced]] = {}
         for name, one in self._queries.items():
             needs = one.truths or one.shards
             for place, part in enumerate(needs.parts):
-                mine = Wanted(needs.window is None, part.dimensions, name)
+                mine = Wanted(needs.window.clock, part.dimensions, name)
                 mine.statistics.update(part.statistics)
-                if needs.window is not None:
-                    mine.windows.add(needs.window)
-                    eager[f"{name} {place}"] = {needs.window} if one.eager else set()
+                mine.windows.update(needs.window.as_sliced())
+                eager[f"{name} {place}"] = mine.windows if one.eager else set()
                 wanted[f"{name} {place}"] = mine
         draft = Draft(wanted, eager, {node: 1 for node, windows in eager.items() if windows})
         return self._decider.price(draft, Decision({}))
@@ -161,11 +163,11 @@ class Search:
         """The trees that Weave Share finds: for all windows together, then for those of each dimension set."""
         sets: dict[Dimensions, list[int]] = {}
         for place, shape in enumerate(self.shapes):
-            for dimensions in shape.shards if shape.window is not None else ():
+            for dimensions in shape.shards if shape.in_trees else ():
                 sets.setdefault(dimensions, []).append(place)
-        everyone = [place for place, shape in enumerate(self.shapes) if shape.window is not None]
+        everyone = [place for place, shape in enumerate(self.shapes) if shape.in_trees]
         for places in [everyone, *sorted(sets.values(), key=len, reverse=True)]:
-            windows = {window for place in places if (window := self.shapes[place].window) is not None}
+            windows = {window for place in places for window in self.shapes[place].window.as_sliced()}
             if len(windows) < 2 or self.tried >= self._effort:
                 continue
             for rate in self._rates(places, len(windows)):
@@ -174,9 +176,8 @@ class Search:
                 trees = {window: _label(tree) for tree in plan.trees for window in tree}
                 trial = list(best)
                 for place in places:
-                    window = self.shapes[place].window
-                    assert window is not None
-                    trial[place] = (trees[window], best[place][1])
+                    for window in self.shapes[place].window.as_sliced():
+                        trial[place] = (trees[window], best[place][1])
                 best = min(best, tuple(trial), key=self.price)
         return best
 
@@ -206,7 +207,7 @@ class Search:
         while improved and self.tried < self._effort:
             before = best
             for place, shape in enumerate(self.shapes):
-                if shape.window is None:
+                if not shape.in_trees:
                     continue
                 for tree in sorted({tree for tree, _ in best} | {_own(shape)}):
                     if self.tried >= self._effort:
@@ -224,22 +225,22 @@ class Search:
 
     def _draft(self, candidate: Candidate) -> Draft:
         wanted: dict[str, Wanted] = {}
-        eager: dict[str, set[Window]] = {}
+        eager: dict[str, set[Sliced]] = {}
         families: dict[str, int] = {}
-        serial: dict[tuple[Dimensions, str, bool], str] = {}
+        serial: dict[tuple[Dimensions, str, Clock], str] = {}
         for (tree, truths), shape in zip(candidate, self.shapes, strict=True):
-            home = tree if shape.window is not None else ""
+            home, clock = (tree if shape.in_trees else ""), shape.window.clock
             for dimensions, one in (shape.truths if truths else shape.shards).items():
-                key = (dimensions, home, shape.window is None)
+                key = (dimensions, home, clock)
                 node = serial.setdefault(key, f"n{len(serial)}")
                 mine = wanted.get(node)
                 if mine is None:
-                    mine = wanted[node] = Wanted(shape.window is None, dimensions, home)
+                    mine = wanted[node] = Wanted(clock, dimensions, home)
                 mine.counts_values &= one.counts_values
                 mine.statistics |= one.statistics
                 mine.windows |= one.windows
-                if shape.eager and shape.window is not None:
-                    eager.setdefault(node, set()).add(shape.window)
+                if shape.eager and shape.in_trees:
+                    eager.setdefault(node, set()).update(shape.window.as_sliced())
                     families[node] = 1
         return Draft(wanted, eager, families)
 
@@ -249,14 +250,14 @@ class Search:
         for shape in self.shapes:
             placed = next((placements[name] for name in shape.queries if name in placements), Placement())
             truths = placed.truths and shape.can_be_truths
-            found.append((placed.tree if shape.window is not None else "", truths))
+            found.append((placed.of(shape.window).tree, truths))
         return tuple(found)
 
     def _placements(self, candidate: Candidate, now: Mapping[str, Placement]) -> dict[str, Placement]:
         """The queries' placements, with trees under the names that most of their queries know them by."""
         members: dict[str, list[str]] = {}
         for (tree, _), shape in zip(candidate, self.shapes, strict=True):
-            if shape.window is not None:
+            if shape.in_trees:
                 members.setdefault(tree, []).extend(shape.queries)
         names: dict[str, str] = {}
         fresh = (f"t{number}" for number in count(1))
@@ -273,7 +274,7 @@ class Search:
             else:
                 names[tree] = next(name for name in fresh if name not in taken)
         return {
-            name: Placement(names[tree] if shape.window is not None else "", truths)
+            name: Placement(names[tree] if shape.in_trees else "", truths)
             for (tree, truths), shape in zip(candidate, self.shapes, strict=True)
             for name in shape.queries
         }
@@ -302,14 +303,13 @@ def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
 
 def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
     for part in needs.parts:
-        one = nodes.setdefault(part.dimensions, Wanted(needs.window is None, part.dimensions))
+        one = nodes.setdefault(part.dimensions, Wanted(needs.window.clock, part.dimensions))
         one.counts_values &= part.value is not None
         one.statistics.update(part.statistics)
-        if needs.window is not None:
-            one.windows.add(needs.window)
+        one.windows.update(needs.window.as_sliced())
 
 
-def _label(tree: Iterable[Window]) -> str:
+def _label(tree: Iterable[Sliced]) -> str:
     return "; ".join(sorted(map(str, tree)))
 
 
@@ -318,6 +318,6 @@ def _own(shape: Shape) -> str:
     return f"own {shape.queries[0]}"
 
 
-def _union_name() -> Callable[[Dimensions, bool, str], str]:
+def _union_name() -> Callable[[Dimensions, Clock, str], str]:
     numbers = count()
-    return lambda dimensions, running, tree: f"u{next(numbers)}"
+    return lambda dimensions, clock, tree: f"u{next(numbers)}"

@@ -88,8 +88,9 @@ def slicing(windows: Iterable[Window]) -> Slicing | None:
     """The slicing that serves all these windows, or None for no windows.
 
     >>> from datetime import timedelta
+    >>> from weft.algebra.windows import Sliding
     >>> s = lambda n: timedelta(seconds=n)
-    >>> ten, fifteen = Window(range=s(20), slide=s(10)), Window(range=s(15), slide=s(15))
+    >>> ten, fifteen = Sliding(range=s(20), slide=s(10)), Sliding(range=s(15), slide=s(15))
     >>> slicing([ten]).kind, slicing([ten, fifteen]).period // 1_000_000
     ('uniform', 5)
     """

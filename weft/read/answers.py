@@ -15,7 +15,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliced, micros
 from weft.errors import EngineError
 from weft.plan.finish import Finished, finished_places
 from weft.plan.route import Route
@@ -41,10 +41,10 @@ class Answers:
     reader: Reader
 
     @property
-    def window(self) -> Window:
+    def window(self) -> Sliced:
         """The query's window; refuses a query without one."""
         window = self.query.needs.window
-        if window is None:
+        if not isinstance(window, Sliced):
             raise EngineError(
                 "no-window",
                 f"query {self.query.name!r} has no window",
@@ -55,7 +55,7 @@ class Answers:
     @property
     def in_one_pass(self) -> bool:
         """Whether any number of its windows is made in one pass."""
-        return self.query.needs.window is not None and in_one_pass(self.query.needs.window)
+        return isinstance(self.query.needs.window, Sliced) and in_one_pass(self.query.needs.window)
 
     @property
     def most_at_once(self) -> int:
@@ -74,15 +74,15 @@ class Answers:
 
     def newest(self) -> pa.Table:
         """The newest closed window; of a query without a window, the totals."""
-        if self.query.needs.window is None:
+        if not self.query.needs.window.clock.sliced:
             return self.totals()
         if self.state.watermark is None:
             return result_schema(self.query.needs).empty_table()
-        return self.at(self.query.needs.window.newest_closed_end(self.state.watermark))
+        return self.at(self.window.newest_closed_end(self.state.watermark))
 
     def ending_at(self, end: Moment) -> pa.Table:
         """The closed window that ends at a moment."""
-        if self.query.needs.window is None:
+        if not self.query.needs.window.clock.sliced:
             hint = "Call result() without end."
             raise EngineError("no-window", f"query {self.query.name!r} has no window", hint=hint)
         moment = moment_of(end)
@@ -175,7 +175,7 @@ class Answers:
 
     def changes(self, after: int) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after one, with their totals now."""
-        if self.query.needs.window is not None:
+        if self.query.needs.window.clock.sliced:
             hint = "Use results(since=...)."
             raise EngineError("has-window", f"query {self.query.name!r} has a window", hint=hint)
         return self._totals(after)
@@ -207,7 +207,7 @@ def complete_since(query: Registered, state: StreamState) -> datetime | int | No
     moment = _complete_from(query, state, read_routes(query.needs, state))
     if moment == NEVER:
         return None
-    return moment if query.needs.window is None and moment != EARLIEST else datetime_of(moment)
+    return moment if not query.needs.window.clock.sliced and moment != EARLIEST else datetime_of(moment)
 
 
 def _complete_from(query: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:

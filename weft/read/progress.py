@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
-from weft.algebra.windows import micros
+from weft.algebra.windows import Sliced, micros
 from weft.backend.merge import quoted
 from weft.plan.needs import Needs
 from weft.read.answers import Answers
@@ -21,7 +21,7 @@ from weft.store.source import slice_rows
 def progress(answers: Answers) -> dict[str, Any]:
     """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
     window, watermark = answers.query.needs.window, answers.state.watermark
-    if window is None or watermark is None or answers.query.failed:
+    if not isinstance(window, Sliced) or watermark is None or answers.query.failed:
         return {"windows": 0, "last_result": None}
     first = max(answers.oldest(), answers.first_row())
     newest = window.newest_closed_end(watermark)
@@ -48,7 +48,7 @@ def counted_rows(answers: Answers) -> int:
 def late_rows(answers: Answers) -> int:
     """How many rows, of the time that the query keeps, came after every window that they belong to was closed."""
     window, first = answers.query.needs.window, answers.query.row.from_batch
-    if window is None or first is None:
+    if not window.clock.sliced or first is None:
         return 0
     total, oldest = 0, horizon(answers.state.watermark, answers.query.reach)
     for stay in answers.query.stays:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.types import TIMESTAMP
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliced, micros
 from weft.backend.duck import Duck
 from weft.backend.merge import quoted
 from weft.backend.render import duck_sql
@@ -48,9 +48,9 @@ RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema, str], Source]
 """Makes the rows of a node: these columns of it, in this form, under this label."""
 
 
-def in_one_pass(window: Window) -> bool:
+def in_one_pass(window: Sliced) -> bool:
     """Whether many windows are made in one pass over slices, and not one after the other from blocks."""
-    return window.range // window.slide <= MAX_OVERLAP
+    return window.overlap <= MAX_OVERLAP
 
 
 def kept_sql(needs: Needs) -> str:
@@ -64,7 +64,7 @@ def kept_sql(needs: Needs) -> str:
 def stock_of(state: StreamState) -> list[Stocked]:
     """The stored nodes as routing sees them."""
     return [
-        Stocked(synopsis.node.id, synopsis.running, synopsis.dimensions, synopsis.complete_from, state.held(synopsis))
+        Stocked(synopsis.node.id, synopsis.clock, synopsis.dimensions, synopsis.complete_from, state.held(synopsis))
         for synopsis in state.synopses.values()
         if synopsis.fed
     ]
@@ -85,7 +85,7 @@ class Reader:
     def moved(self, stays: Sequence[Stay], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
         """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
         window = stays[-1].needs.window
-        assert window is not None
+        assert isinstance(window, Sliced)
         schema = result_schema(stays[-1].needs)
         if len(ends) > 1 and in_one_pass(window):
             return self._run(view, schema, self._stays(stays, view, state, END, partial(self._many, window, ends)))
@@ -139,7 +139,7 @@ class Reader:
 
     def _many(
         self,
-        window: Window,
+        window: Sliced,
         ends: Sequence[int],
         synopsis: Synopsis,
         columns: Sequence[str],
@@ -158,7 +158,7 @@ class Reader:
     ) -> pa.Table:
         """The rows of the windows with these ends, oldest window first."""
         window, schema = needs.window, result_schema(needs)
-        assert window is not None
+        assert isinstance(window, Sliced)
         if not ends or any(one.node not in state.synopses for one in found):
             return schema.empty_table()
 
@@ -261,8 +261,7 @@ def part_schema(needs: Needs, part: int) -> pa.Schema:
 def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
     """The columns of a result: the window first, then the select list under its own names."""
     moment = arrow_type(TIMESTAMP)
-    lead = [("window_start", moment), ("window_end", moment)] if needs.window is not None else []
-    lead = [("tick", pa.int64())] if changes else lead
+    lead = [("tick", pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
     return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS
 from weft.algebra.expressions import Slot, WindowPart, walk
-from weft.algebra.windows import micros
+from weft.algebra.windows import Sliding, micros
 from weft.backend.merge import merge_sql, quoted
 from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
@@ -29,7 +29,7 @@ class View:
 
 
 def build_view(needs: Needs, *, changes: bool = False) -> View:
-    """The view of a query. With `changes`, each row of a running query leads with the last tick that changed it."""
+    """The view of a query. With `changes`, each row of totals leads with the last tick that changed it."""
     keys = _keys(needs)
     parts = [_part(needs, index, part, changes=changes) for index, part in enumerate(needs.parts)]
     tables = ", ".join(f"part{index} AS ({sql})" for index, sql in enumerate(parts))
@@ -49,8 +49,8 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
 
 def _keys(needs: Needs) -> list[str]:
     """The columns that name a row of the result."""
-    window = [END] if needs.window is not None else []
-    return [*window, *(one.name for one in (*needs.groups, *needs.carried))]
+    end = [END] if END in needs.window.lead else []
+    return [*end, *(one.name for one in (*needs.groups, *needs.carried))]
 
 
 def columns_of(needs: Needs, part: Part) -> tuple[str, ...]:
@@ -139,14 +139,14 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
         for place, item in enumerate(needs.select)
     ]
     lead, source = [], "finished"
-    if needs.window is not None:
+    if isinstance(needs.window, Sliding):
         length = micros(needs.window.range)
         source = (
             f"(SELECT * EXCLUDE ({END}), make_timestamptz({END} - {length}) AS window_start, "
             f"make_timestamptz({END}) AS window_end FROM finished)"
         )
-        lead = ["window_start", "window_end"]
-        slots |= {"window_start": "window_start", "window_end": "window_end"}
+        lead = list(needs.window.lead)
+        slots |= {name: name for name in lead}
     if changes:
         lead = ["tick"]
     having = f" WHERE {duck_sql(needs.having, slots)}" if needs.having is not None else ""
@@ -155,12 +155,13 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
         source, having = f"(SELECT *, {', '.join(made)} FROM {source}{having})", ""
     # Ties must not depend on what else is registered: they go by the keys.
     ties = [f"{quoted(key)} ASC NULLS FIRST" for key in keys if key != END]
-    within = ["window_end", *order, *ties] if needs.window is not None else [*order, *ties]
+    end = [END] if END in keys else []
     limit = ""
     if needs.limit is not None:
-        partition = "PARTITION BY window_end " if needs.window is not None else ""
+        partition = f"PARTITION BY {END} " if end else ""
         by = f"ORDER BY {', '.join([*order, *ties])}" if order or ties else ""
         limit = f" QUALIFY row_number() OVER ({partition}{by}) <= {needs.limit}"
+    within = [*end, *order, *ties]
     ordered = f" ORDER BY {', '.join(within)}" if within else ""
     return f"SELECT {', '.join([*lead, *columns])} FROM {source}{having}{limit}{ordered}"
 

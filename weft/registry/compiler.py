@@ -1,21 +1,25 @@
 """Registered queries are compiled when somebody needs them, each registration once.
 
+Compiling a text is most of what opening a query costs, so what it yields is stored with the query and read back where
+its format is the one that this Weft writes. A query whose form is stored was accepted when that was written.
 Keeps: what is worked out of a query is kept for as long as its registration; a query that this Weft does not accept is
 refused once, with the reason, and keeps no other from running.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from weft.algebra.query import Query
+from weft.algebra.stored import FORMAT, from_json, to_json
 from weft.errors import WeftError
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
-from weft.sql.bind import compile_query
-from weft.store.tables import QueryRow
+from weft.store.tables import FormRow, QueryRow
 
 log = logging.getLogger("weft.registry")
 
@@ -35,21 +39,22 @@ class QueryCompiler:
         self._lock = threading.Lock()
         self._compiled: dict[str, Registered | RefusedQuery] = {}
 
-    def compiled(self, row: QueryRow, declared: Declared) -> Registered | RefusedQuery:
-        """The query of a row, or why it is refused."""
+    def knows(self, row: QueryRow) -> bool:
+        """Whether this registration was compiled before."""
         known = self._compiled.get(row.name)
-        if known is not None and known.row.is_registration_of(row):
-            if known.row == row:
-                return known
-            again = known.with_row(row) if isinstance(known, Registered) else replace(known, row=row)
+        return known is not None and known.row.is_registration_of(row)
+
+    def compiled(self, row: QueryRow, declared: Declared, form: FormRow | None = None) -> Registered | RefusedQuery:
+        """The query of a row, or why it is refused; from its stored form where that is given and can be read."""
+        known = self._compiled.get(row.name)
+        if known is None or not known.row.is_registration_of(row):
+            again = self._read(row, declared, form) or self._compile(row, declared)
+        elif known.row == row:
+            return known
         else:
-            again = self._compile(row, declared)
+            again = known.with_row(row) if isinstance(known, Registered) else replace(known, row=row)
         self.put(again)
         return again
-
-    def accepts(self, row: QueryRow, declared: Declared) -> bool:
-        """Whether a query is accepted."""
-        return isinstance(self.compiled(row, declared), Registered)
 
     def stream_of(self, name: str) -> str | None:
         """The stream of a query that was compiled before."""
@@ -68,6 +73,20 @@ class QueryCompiler:
                 self._compiled.pop(name, None)
 
     @staticmethod
+    def _read(row: QueryRow, declared: Declared, form: FormRow | None) -> Registered | None:
+        """The query of a stored form; None where its text has to be compiled."""
+        if not is_current(form) or row.stream not in declared.streams or declared.refused_aggregates:
+            return None
+        assert form is not None
+        stored = json.loads(form.content)
+        # A form that was read a moment after its row may be of another registration under the same name.
+        if not row.definition.mark or stored["mark"] != row.definition.mark:
+            return None
+        query = from_json(stored["query"])
+        assert isinstance(query, Query)
+        return Registered(row, query, declared.aggregates)
+
+    @staticmethod
     def _compile(row: QueryRow, declared: Declared) -> Registered | RefusedQuery:
         try:
             query = compile_row(row, declared)
@@ -79,7 +98,21 @@ class QueryCompiler:
         return query
 
 
+def is_current(form: FormRow | None) -> bool:
+    """Whether a form is there that this Weft can read."""
+    return form is not None and form.format == FORMAT
+
+
+def form_of(query: Registered) -> FormRow:
+    """What is stored of a compiled query."""
+    content = {"mark": query.row.definition.mark, "query": to_json(query.query)}
+    return FormRow(query=query.name, format=FORMAT, content=json.dumps(content, separators=(",", ":")))
+
+
 def compile_row(row: QueryRow, declared: Declared) -> Registered:
     """The query that a row of the catalog describes; raises what is wrong with its text."""
+    # Whoever only reads what is compiled already needs no parser.
+    from weft.sql.bind import compile_query
+
     query = compile_query(row.sql, declared.schemas, declared.aggregates)
     return Registered(replace(row, stream=query.stream), query, declared.aggregates)

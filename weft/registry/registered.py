@@ -12,7 +12,6 @@ from functools import cached_property
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.query import Query
-from weft.algebra.windows import micros
 from weft.backend.check import check_expressions
 from weft.backend.render import duck_sql
 from weft.plan.finish import lift
@@ -102,9 +101,7 @@ class Registered:
     @property
     def reach(self) -> int | None:
         """How far behind the watermark its rows are still needed, in microseconds; None for ever."""
-        if self.keep is None or self.query.window is None:
-            return None
-        return micros(self.keep) + micros(self.query.window.range)
+        return self.query.window.reach(self.keep)
 
     def elsewhere(self, placement: Placement) -> Registered:
         """The query as it would be under another placement; nothing is kept."""

@@ -19,12 +19,12 @@ from weft.errors import EngineError, WeftError
 from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
 from weft.registry.changes import Decide
-from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row
+from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row, form_of, is_current
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered, check_readable
 from weft.store.catalog import Catalog, Reader
 from weft.store.definition import QueryDefinition, parse_keep
-from weft.store.tables import FAILED, AggregateRow, QueryRow, StreamRow
+from weft.store.tables import FAILED, AggregateRow, FormRow, QueryRow, StreamRow
 
 DEFAULT_KEEP = "7 days"
 
@@ -154,6 +154,7 @@ class Registry:
             self.follow(catalog)
             fresh = [query for query in fresh if not self._has_query(query)]
             catalog.put_queries(query.row for query in fresh)
+            catalog.put_forms(map(form_of, fresh))
             revision = catalog.revision()
             failpoint("register-inside")
         failpoint("register-after")
@@ -170,7 +171,7 @@ class Registry:
         row = self._rows.get(query.name)
         if row is None:
             return False
-        known = self._compiler.compiled(row, self._declared)
+        known = self._compiled([row])[row.name]
         same = isinstance(known, Registered) and known.query == query.query
         if not same or (row.definition.keep, row.definition.eager) != (query.keep, query.eager):
             raise EngineError(
@@ -236,7 +237,7 @@ class Registry:
 
     def accepted_names(self, stream: str | None = None) -> list[str]:
         """The names of the queries that this Weft accepts, of one stream or all."""
-        return [row.name for row in self._of(stream) if self._compiler.accepts(row, self._declared)]
+        return list(self.queries(stream))
 
     def stream_of(self, name: str) -> str | None:
         """The stream of a query as far as that is known without asking the catalog."""
@@ -245,7 +246,8 @@ class Registry:
 
     def query(self, name: str) -> Registered:
         """The query of this name."""
-        return self._accepted(self._row(name), self._declared)
+        row = self._row(name)
+        return _accepted(self._compiled([row])[name])
 
     def read(self, name: str, catalog: Reader) -> Registered:
         """The query of this name as one transaction sees it; only its own row is looked at."""
@@ -256,7 +258,8 @@ class Registry:
         if revision > self._declared_at:
             # Streams and aggregates are few, and none ever changes: an older moment only knows fewer of them.
             self._declared, self._declared_at = self._declared.after(catalog), revision
-        return self._accepted(row, self._declared)
+        form = None if self._compiler.knows(row) else catalog.form(name)
+        return _accepted(self._compiler.compiled(row, self._declared, form))
 
     def is_registered(self, name: str) -> bool:
         """Whether there is a query of this name, accepted or not."""
@@ -265,20 +268,32 @@ class Registry:
 
     def refused(self, stream: str) -> list[str]:
         """The queries of a stream that ticks computed before this Weft, which does not accept them, ran it."""
-        return [
-            row.name
-            for row in self._of(stream)
-            if row.from_batch is not None and isinstance(self._compiler.compiled(row, self._declared), RefusedQuery)
-        ]
+        counted = [row for row in self._of(stream) if row.from_batch is not None]
+        return [name for name, query in self._compiled(counted).items() if isinstance(query, RefusedQuery)]
 
     def queries(self, stream: str | None = None, *, failed: bool = True) -> dict[str, Registered]:
         """The queries that this Weft accepts, of one stream or all, with or without those that failed."""
-        compiled = {
-            row.name: self._compiler.compiled(row, self._declared)
-            for row in self._of(stream)
-            if failed or row.status != FAILED
-        }
+        compiled = self._compiled([row for row in self._of(stream) if failed or row.status != FAILED])
         return {name: query for name, query in compiled.items() if isinstance(query, Registered)}
+
+    def store_forms(self, stream: str) -> None:
+        """Store what compiling yields of the queries of a stream whose stored forms cannot be read any more."""
+        queries = self.queries(stream)
+        with self._catalog.read() as catalog:
+            current = {form.query for form in catalog.forms(queries) if is_current(form)}
+        if queries.keys() - current:
+            with self._catalog.write() as catalog:
+                there = {row.name for row in catalog.queries(stream=stream)}
+                catalog.put_forms(form_of(query) for name, query in queries.items() if name in there - current)
+
+    def _compiled(self, rows: Sequence[QueryRow]) -> dict[str, Registered | RefusedQuery]:
+        """These queries, each compiled or refused; those that are not known yet from their stored forms."""
+        new = [row.name for row in rows if not self._compiler.knows(row)]
+        forms: dict[str, FormRow] = {}
+        if new:
+            with self._catalog.read() as catalog:
+                forms = {form.query: form for form in catalog.forms(new)}
+        return {row.name: self._compiler.compiled(row, self._declared, forms.get(row.name)) for row in rows}
 
     def version(self, stream: str) -> int:
         """A number that changes whenever the stream's set of queries does."""
@@ -300,15 +315,15 @@ class Registry:
             raise _unknown_query(str(name))
         return row
 
-    def _accepted(self, row: QueryRow, declared: Declared) -> Registered:
-        found = self._compiler.compiled(row, declared)
-        if isinstance(found, RefusedQuery):
-            raise EngineError(
-                "query-not-accepted",
-                f"query {row.name!r} is registered, but this Weft does not accept it: {found.error}",
-                hint="Drop it, and register it in another form.",
-            )
-        return found
+
+def _accepted(query: Registered | RefusedQuery) -> Registered:
+    if isinstance(query, RefusedQuery):
+        raise EngineError(
+            "query-not-accepted",
+            f"query {query.row.name!r} is registered, but this Weft does not accept it: {query.error}",
+            hint="Drop it, and register it in another form.",
+        )
+    return query
 
 
 def _admitted(name: str, sql: str, keep: timedelta | None, eager: bool, declared: Declared) -> Registered:

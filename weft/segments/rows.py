@@ -28,7 +28,7 @@ def stored_type(one: Statistic) -> pa.DataType:
 
 
 def row_schema(dimensions: Sequence[Dimension], statistics: Sequence[Statistic]) -> pa.Schema:
-    """Start of the slice (of a running node: the tick), lateness, level, then dimensions and statistics."""
+    """Start of the slice (of totals: the tick), lateness, level, then dimensions and statistics."""
     return pa.schema(
         [
             (START, pa.int64()),

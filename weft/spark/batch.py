@@ -73,7 +73,7 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
     for statement, table in zip(statements, tables, strict=True):
         for identifier, node in statement.sets.items():
             mine = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
-            timed = mine[TIMED] if node.running else pc.is_valid(mine[statement.keys.slices[node.tree]])
+            timed = pc.is_valid(mine[statement.keys.slices[node.tree]]) if node.clock.sliced else mine[TIMED]
             if rows is None or dead is None:
                 rows = int(pc.sum(mine[ROWS.name]).as_py() or 0)
                 dead = rows - int(pc.sum(mine.filter(timed)[ROWS.name]).as_py() or 0)
@@ -89,7 +89,7 @@ def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) ->
     """The rows of one grouping set in the shape that the node stores."""
     count = rows.num_rows
     batch = pa.repeat(pa.scalar(batch_id, pa.int64()), count)
-    start = batch if node.running else rows[statement.keys.slices[node.tree]]
+    start = rows[statement.keys.slices[node.tree]] if node.clock.sliced else batch
     names = [START, LATE, LEVEL, *(one.name for one in node.dimensions)]
     columns = [
         start,

@@ -25,7 +25,7 @@ MOMENT = "weft_moment"
 SLICE = "weft_slice"
 SET = "weft_set"
 NEWEST = "weft_newest"
-# Whether a row has a time at all; what a running node needs in place of a slice to leave the others out.
+# Whether a row has a time at all; what a node without slices needs in place of one to leave the others out.
 TIMED = "weft_timed"
 # A number that holds several truths.
 PACK = "weft_pack"
@@ -40,7 +40,7 @@ class Keys:
 
     def columns(self, node: Node) -> list[str]:
         """What a node's rows are grouped by."""
-        time = TIMED if node.running else self.slices[node.tree]
+        time = self.slices[node.tree] if node.clock.sliced else TIMED
         return list(dict.fromkeys([time, *map(self.column, node.dimensions)]))
 
     def column(self, dimension: Dimension) -> str:
@@ -98,7 +98,7 @@ def _statement(network: Network, job: Job) -> Statement:
 
 def _slice_columns(nodes: tuple[Node, ...]) -> dict[str, str]:
     """The column that holds a row's slice, for every tree that these nodes belong to."""
-    trees = sorted({node.tree for node in nodes if not node.running})
+    trees = sorted({node.tree for node in nodes if node.clock.sliced})
     return {tree: SLICE if place == 0 else f"{SLICE}{place}" for place, tree in enumerate(trees)}
 
 

@@ -19,7 +19,7 @@ from weft.algebra.literals import TRUE, is_whole
 from weft.algebra.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
 from weft.algebra.size import check_written, size
 from weft.algebra.types import BOOLEAN, VOID, DataType
-from weft.algebra.windows import Window
+from weft.algebra.windows import Running, Window
 from weft.errors import SqlError
 from weft.sql.expression_binder import ExpressionBinder, has_aggregate
 from weft.sql.groups import Groups
@@ -32,7 +32,6 @@ from weft.sql.words import unsupported
 
 MAX_NAME = 255
 MAX_LIMIT = 2**31 - 1
-RESERVED = frozenset({"window_start", "window_end"})
 
 
 def compile_query(sql: str, streams: Mapping[str, StreamSchema], aggregates: AggregateTypes) -> Query:
@@ -66,19 +65,19 @@ class _QueryBinder:
         self.stream, qualifiers = self._from(streams)
         self.aggregates = aggregates.over(self.stream.event_time)
         self.scope = Scope(self.stream.columns, qualifiers)
-        self.window: Window | None = None
+        self.window: Window = Running()
         self.parts = 0
 
     def query(self) -> Query:
         groups = self._groups()
         where = self._condition("where", "WHERE", self.scope)
-        self.scope = replace(self.scope, windowed=self.window is not None)
+        self.scope = replace(self.scope, windowed=self.windowed)
         bound = [self._typed(self._bind(self.scope, item.unalias()), item) for item in self.select.expressions]
         names = self._names(bound)
         having_scope = replace(self.scope, aliases=self._aliases(bound))
         having = self._condition("having", "", having_scope)
         order = self._order(bound, having_scope)
-        if not groups.expressions and self.window is None and not self.select.args.get("having") \
+        if not groups.expressions and not self.windowed and not self.select.args.get("having") \
                 and not any(map(has_aggregate, bound)):
             raise SqlError("not-an-aggregate", "the query aggregates nothing",
                            hint="Use an aggregate such as count(*), or GROUP BY.",
@@ -162,6 +161,11 @@ class _QueryBinder:
 
     # GROUP BY and the window
 
+    @property
+    def windowed(self) -> bool:
+        """Whether the query says a window of its own, and not just all that has arrived."""
+        return not isinstance(self.window, Running)
+
     def _groups(self) -> Groups:
         group = self.select.args.get("group")
         if group is None:
@@ -206,13 +210,13 @@ class _QueryBinder:
                            position=position_of(self.sql, node))
 
     def _set_window(self, node: exp.Anonymous) -> None:
-        if self.window is not None:
+        if self.windowed:
             raise SqlError("bad-window", "a query has at most one window", position=position_of(self.sql, node),
                            hint="Register one query for each window.")
         self.window = window_of(self.sql, node, self.scope, self.stream)
 
     def _same_window(self, node: exp.Anonymous) -> Expression:
-        if self.window is None or window_of(self.sql, node, self.scope, self.stream) != self.window:
+        if not self.windowed or window_of(self.sql, node, self.scope, self.stream) != self.window:
             raise SqlError("bad-window", "this window is not the one in GROUP BY", position=position_of(self.sql, node),
                            hint="Write the same window(...) in both places, or the word window alone.")
         return WindowPart("window")
@@ -221,7 +225,7 @@ class _QueryBinder:
 
     def _names(self, bound: list[Expression]) -> list[str]:
         names: list[str] = []
-        seen: set[str] = set(RESERVED) if self.window is not None else set()
+        seen: set[str] = set(self.window.lead)
         for item, found in zip(self.select.expressions, bound, strict=True):
             column = self.scope.column(item.name) if isinstance(item, exp.Column) else None
             name = item.alias if isinstance(item, exp.Alias) else column.name if column else name_of(item)
@@ -231,7 +235,7 @@ class _QueryBinder:
                 raise SqlError("duplicate-name", f"a column needs a name of 1 to {MAX_NAME} characters",
                                hint="Name it with AS.", position=position_of(self.sql, item))
             if name.lower() in seen:
-                why = "is the window's own" if name.lower() in RESERVED else "stands twice in SELECT"
+                why = "is the window's own" if name.lower() in self.window.lead else "stands twice in SELECT"
                 raise SqlError("duplicate-name", f"the name {name!r} {why}", position=position_of(self.sql, item),
                                hint="Give one of them another name with AS.")
             seen.add(name.lower())

@@ -1,4 +1,4 @@
-"""window(event time, range[, slide[, start]]) is one Window, or it is refused."""
+"""window(event time, range[, slide[, start]]) is one Sliding window, or it is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from weft.algebra.query import StreamSchema
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliding, micros
 from weft.errors import SqlError
 from weft.sql.ddl import parse_duration
 from weft.sql.guard import position_of
@@ -16,7 +16,7 @@ from weft.sql.scope import Scope
 MAX_OVERLAP = 2_000_000
 
 
-def window_of(sql: str, node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Window:
+def window_of(sql: str, node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Sliding:
     """The window that a call describes."""
     try:
         return _window(node, scope, stream)
@@ -25,7 +25,7 @@ def window_of(sql: str, node: exp.Anonymous, scope: Scope, stream: StreamSchema)
         raise
 
 
-def _window(node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Window:
+def _window(node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Sliding:
     given = node.expressions
     if not 2 <= len(given) <= 4:
         raise SqlError("bad-window", f"window takes 2 to 4 arguments, not {len(given)}",
@@ -43,7 +43,7 @@ def _window(node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Window:
                        hint="Rows between two windows would be lost; swap the two.")
     if micros(span) // micros(slide) > MAX_OVERLAP:
         raise SqlError("bad-window", f"a row would be in more than {MAX_OVERLAP:,} windows", hint="Use a longer slide.")
-    return Window(range=span, slide=slide, start=start)
+    return Sliding(range=span, slide=slide, start=start)
 
 
 def _duration(node: exp.Expr) -> timedelta:

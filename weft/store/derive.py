@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliced
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
 from weft.plan.network import Network, Node
@@ -31,7 +31,7 @@ class Lateness:
     dead: frozenset[int]
 
 
-def judge(starts: frozenset[int], slicing: Slicing, windows: Iterable[Window], watermark: int | None) -> Lateness:
+def judge(starts: frozenset[int], slicing: Slicing, windows: Iterable[Sliced], watermark: int | None) -> Lateness:
     """Judge the slices of a tree once each; there are few of them, whatever the number of rows."""
     if watermark is None:
         return Lateness(ON_TIME, frozenset(), frozenset())
@@ -76,10 +76,11 @@ def new_rows(
         if node.parent is not None:
             made[node.id] = merge_from(duck, node, made[node.parent], batch_id=batch_id)
         else:
-            made[node.id] = partials[node.id] if node.running else _mark(partials[node.id], lateness[node.tree])
+            rows = partials[node.id]
+            made[node.id] = _mark(rows, lateness[node.tree]) if node.clock.sliced else rows
     if not any(one.late for one in lateness.values()):
         return NewRows(made, {})
-    sliced = [node for node in network.stored.values() if not node.running]
+    sliced = [node for node in network.stored.values() if node.clock.sliced]
     counted = {node.id: _count_late(duck, node, made[node.id], lateness[node.tree], batch_id) for node in sliced}
     # Running totals took every row, however late; only now is dropped what no window can use.
     alive = {node.id: _without_dead(made[node.id], lateness[node.tree]) for node in sliced}
@@ -96,7 +97,7 @@ def new_rows(
 
 
 def _slices(network: Network, tree: str, partials: Mapping[str, pa.Table]) -> frozenset[int]:
-    mine = (node for node in network.base if not node.running and node.tree == tree)
+    mine = (node for node in network.base if node.clock.sliced and node.tree == tree)
     starts = (pc.unique(partials[node.id][START]).to_pylist() for node in mine)
     return frozenset(start for each in starts for start in each)
 
@@ -120,10 +121,10 @@ def _row_count(rows: pa.Table) -> int:
 
 def merge_from(duck: Duck, node: Node, rows: pa.Table, *, batch_id: int) -> pa.Table:
     """A node's rows from the rows of a finer one."""
-    if node.running:
-        keys = [(f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE)]
-    else:
+    if node.clock.sliced:
         keys = [(START, START), (LATE, LATE)]
+    else:
+        keys = [(f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE)]
     keys += [("CAST(0 AS TINYINT)", LEVEL), *((quoted(one.name), one.name) for one in node.dimensions)]
     kept = [one for one in node.statistics if one.name in rows.column_names]
     merged = duck.run(merge_sql("weft_rows", keys, kept), {"weft_rows": rows})

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Slot, walk
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliced, micros
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
 from weft.backend.render import duck_sql
@@ -85,7 +85,7 @@ def _requests(family: Family, after: int, watermark: int) -> pa.Table:
     Lines and kinds of windows go by number: comparing numbers is most of the work of what follows.
     """
     lines: list[tuple[Any, ...]] = []
-    windows: dict[Window, int] = {}
+    windows: dict[Sliced, int] = {}
     for request in family.requests:
         length, slide = micros(request.window.range), micros(request.window.slide)
         first, last = (request.window.newest_closed_end(moment) for moment in (after, watermark))

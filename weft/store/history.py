@@ -91,7 +91,7 @@ def _beginning(node: Node, state: StreamState, batch_id: int) -> int | None:
     """From where on a node that starts with this batch is whole; None for always."""
     if state.batch_id < 0:
         return None
-    return batch_id if node.running else _after(state.max_event_time)
+    return _after(state.max_event_time) if node.clock.sliced else batch_id
 
 
 def _after(newest: int | None) -> int:
@@ -105,7 +105,7 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
     finer = [
         synopsis
         for synopsis in state.synopses.values()
-        if synopsis.fed and synopsis.running == node.running and wanted <= synopsis.dimensions
+        if synopsis.fed and synopsis.clock is node.clock and wanted <= synopsis.dimensions
     ]
     return min(finer, key=lambda one: (one.complete_from, len(one.dimensions), one.node.id), default=None)
 
@@ -149,6 +149,6 @@ def _slices(rows: pa.Table, file: SegmentRow, donor: Synopsis) -> pa.Table:
     """The rows of a file that stand for slices: no blocks, and nothing that a block file holds already."""
     if file.kind == "block":
         return rows.filter(pc.is_in(rows[LEVEL], value_set=pa.array([0, STRAGGLER], pa.int8())))
-    if donor.running or file.batch_to > donor.node.sealed_batch:
+    if not donor.clock.sliced or file.batch_to > donor.node.sealed_batch:
         return rows
     return rows.filter(pc.greater_equal(rows[START], donor.node.sealed_time))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliced
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
 from weft.plan.network import Node
@@ -71,7 +71,7 @@ def horizon(watermark: int | None, reach: int | None) -> int:
 
 
 def write_ledger(
-    duck: Duck, node: Node, missed: Iterable[tuple[Window, pa.Table]], batch_id: int, watermark: int
+    duck: Duck, node: Node, missed: Iterable[tuple[Sliced, pa.Table]], batch_id: int, watermark: int
 ) -> pa.Table | None:
     """The ledger of one tick, of the partial rows that each kind of window missed; None where there are none."""
     names = [*(one.name for one in node.dimensions), ROWS.name]
@@ -79,7 +79,7 @@ def write_ledger(
     return _merged(duck, node, found, "weft_rows", "batch", "watermark") if found else None
 
 
-def _entered(rows: pa.Table, window: Window, batch_id: int, watermark: int) -> pa.Table:
+def _entered(rows: pa.Table, window: Sliced, batch_id: int, watermark: int) -> pa.Table:
     constants = {
         "batch": pa.scalar(batch_id, pa.int64()),
         "watermark": pa.scalar(watermark, pa.int64()),

@@ -56,9 +56,22 @@ def _add_plans(connection: Connection) -> None:
     connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
 
 
+def _add_forms(connection: Connection) -> None:
+    Table(
+        "forms",
+        MetaData(),
+        Column("query", Text, primary_key=True),
+        Column("format", Integer, nullable=False),
+        Column("content", Text, nullable=False),
+    ).create(connection)
+    # There is one table more than was summed: the next write sums all of them anew.
+    connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
+
+
 STEPS = (
     Step(2, frozenset({"dead_letters"}), _add_dead_letters),
     Step(3, frozenset({"plans"}), _add_plans),
+    Step(4, frozenset({"forms"}), _add_forms),
 )
 
 

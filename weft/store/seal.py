@@ -86,7 +86,7 @@ class Sealer:
         synopsis = state.synopses[node.id]
         expired = _expired(synopsis, state.watermark, retention)
         try:
-            change = self._merge_running(node, state) if node.running else self._seal(node, state, retention)
+            change = self._seal(node, state, retention) if node.clock.sliced else self._merge_totals(node, state)
         except duckdb.Error as error:
             # As on a total too large for its type: then slices are read as they are, and go when they are old.
             log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
@@ -210,8 +210,8 @@ class Sealer:
             return Change(node.id, tuple(group), (gathered(rows, layout, group),))
         return None
 
-    def _merge_running(self, node: Node, state: StreamState) -> Change | None:
-        """Files of a running node merge into one row a group; `start` is then the last tick that changed the group."""
+    def _merge_totals(self, node: Node, state: StreamState) -> Change | None:
+        """Files of totals merge into one row a group; `start` is then the last tick that changed the group."""
         for layout, group in _due_runs(state.synopses[node.id].data, state, node, self._cuts_read):
             statistics, names = _kept(node, layout)
             rows = wider_cells(self._rows(node, layout, group), node, layout, self._cuts_read)
@@ -253,7 +253,7 @@ def _due_groups(
 def _due_runs(
     files: Sequence[SegmentRow], state: StreamState, node: Node, cuts_read: Cuts
 ) -> Iterator[tuple[Layout, list[SegmentRow]]]:
-    """The same for a running node, of files between which no file of another layout ends; cuts that nobody reads any
+    """The same for a node of totals, of files between which no file of another layout ends; cuts that nobody reads any
     more tell none apart, or files of thresholds that come and go would stay for ever.
 
     A query that such a file cannot serve counts from its end on, by the tick that changed a group last: a file that
@@ -283,7 +283,7 @@ def _with_all_as_long(group: list[SegmentRow], files: Sequence[SegmentRow]) -> l
 
 def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -> tuple[SegmentRow, ...]:
     """Files that end before everything that can still be read."""
-    if watermark is None or retention is None or synopsis.running:
+    if watermark is None or retention is None or not synopsis.clock.sliced:
         return ()
     return tuple(file for file in synopsis.data if file.time_to <= watermark - retention)
 

@@ -21,6 +21,7 @@ from weft.store.tables import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
+    FormRow,
     LayoutRow,
     NodeRow,
     PlanRow,
@@ -103,6 +104,16 @@ class Reader:
 
     def query(self, name: str) -> QueryRow | None:
         return _only(self._select(QueryRow, name=name))
+
+    def forms(self, names: Collection[str] | None = None) -> tuple[FormRow, ...]:
+        """What compiling queries yielded, of all of them or of those named."""
+        if names is None:
+            return self._select(FormRow)
+        found = (self._select(FormRow, tables.forms.c.query.in_(chunk)) for chunk in chunks(set(names)))
+        return tuple(row for rows in found for row in rows)
+
+    def form(self, name: str) -> FormRow | None:
+        return _only(self._select(FormRow, query=name))
 
     def aggregates(self) -> tuple[AggregateRow, ...]:
         return self._select(AggregateRow)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Clock, Window
 from weft.plan.layout import Held, Layout
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Reader
@@ -32,8 +32,8 @@ class Synopsis:
         return tuple(self.node.definition["heights"])
 
     @property
-    def running(self) -> bool:
-        return bool(self.node.definition["running"])
+    def clock(self) -> Clock:
+        return Clock.TICKS if self.node.definition["running"] else Clock.EVENT_TIME
 
     @property
     def fed(self) -> bool:
@@ -101,10 +101,10 @@ class StreamState:
         """Whether any late row is counted."""
         return any(file.kind == "late" for synopsis in self.synopses.values() for file in synopsis.files)
 
-    def dropped_until(self, window: Window | None) -> int:
+    def dropped_until(self, window: Window) -> int:
         """Before this moment, rows may be missing that windows of this kind would have counted."""
         return max(
-            (end for kinds, end in self.drops if window is not None and str(window) not in kinds), default=EARLIEST
+            (end for kinds, end in self.drops if window.clock.sliced and str(window) not in kinds), default=EARLIEST
         )
 
     def held(self, synopsis: Synopsis) -> tuple[Held, ...]:

@@ -20,6 +20,7 @@ from weft.store.tables import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
+    FormRow,
     LayoutRow,
     NodeRow,
     PlanRow,
@@ -33,6 +34,7 @@ from weft.store.tables import (
 SUMMED: tuple[type[CatalogRow], ...] = (
     StreamRow,
     QueryRow,
+    FormRow,
     AggregateRow,
     NodeRow,
     LayoutRow,

@@ -18,7 +18,7 @@ from sqlalchemy.types import TypeDecorator
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.definition import QueryDefinition
 
-FORMAT = 3
+FORMAT = 4
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
 FAILED = "failed"
 """The `status` of a query that cannot be computed."""
@@ -99,6 +99,14 @@ queries = Table(
     Column("status", Text, nullable=False, server_default="registered"),
     Column("status_detail", Text),
     Column("created_at", Moment, nullable=False),
+)
+
+forms = Table(
+    "forms",
+    metadata,
+    Column("query", Text, primary_key=True),
+    Column("format", Integer, nullable=False),
+    Column("content", Text, nullable=False),
 )
 
 aggregates = Table(
@@ -246,6 +254,15 @@ class QueryChange(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FormRow:
+    """What compiling a query yielded, as JSON text, and in which format (weft/algebra/stored.py) that is written."""
+
+    query: str
+    format: int
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AggregateRow:
     """A user-defined aggregate."""
 
@@ -334,6 +351,7 @@ class TickLogRow:
 CatalogRow = (
     StreamRow
     | QueryRow
+    | FormRow
     | AggregateRow
     | NodeRow
     | LayoutRow
@@ -347,6 +365,7 @@ CatalogRow = (
 TABLE_OF: dict[type[Any], Table] = {
     StreamRow: streams,
     QueryRow: queries,
+    FormRow: forms,
     AggregateRow: aggregates,
     NodeRow: nodes,
     LayoutRow: layouts,

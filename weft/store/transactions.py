@@ -24,6 +24,7 @@ from weft.store.tables import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
+    FormRow,
     Json,
     LayoutRow,
     NodeChange,
@@ -103,6 +104,7 @@ class Writer(Reader):
     def delete_stream(self, name: str) -> bool:
         """Drop the stream with its queries, nodes, segments, dead letters and ticks; False when there was none."""
         found = self._delete(tables.streams.c.name, [name]) > 0
+        self._delete(tables.forms.c.query, [row.name for row in self.queries(stream=name)])
         self._delete(tables.queries.c.stream, [name])
         self.delete_nodes([node.id for node in self.nodes(name)])
         self.delete_dead_letters([row.id for row in self.dead_letters(name) if row.id is not None])
@@ -146,10 +148,16 @@ class Writer(Reader):
 
     def delete_queries(self, names: Iterable[str]) -> int:
         """Drop the queries; how many of them there were."""
-        found = self._delete(tables.queries.c.name, names)
+        given = set(names)
+        self._delete(tables.forms.c.query, given)
+        found = self._delete(tables.queries.c.name, given)
         if found:
             self.bump_revision()
         return found
+
+    def put_forms(self, rows: Iterable[FormRow]) -> None:
+        """Keep what compiling queries yielded, in place of what was kept of them before."""
+        self._put(rows)
 
     def put_aggregate(self, row: AggregateRow) -> None:
         """Add the aggregate or replace it."""

@@ -269,7 +269,7 @@ def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[s
 def _drops(state: StreamState, new: NewRows) -> list[tuple[frozenset[str], int]]:
     """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
     # Where no node reaches back that far, nobody can be misled any more.
-    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
+    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if synopsis.clock.sliced)
     oldest = min(sliced, default=state.max_event_time or EARLIEST)
     drops = {kinds: end for kinds, end in state.drops if end > oldest}
     for one in new.drops:

@@ -73,6 +73,11 @@ class Ticker:
         self._tidy = False
 
     @property
+    def state(self) -> StreamState:
+        """The newest committed state of the stream."""
+        return self._committed.current
+
+    @property
     def _state(self) -> StreamState:
         return self._committed.current
 
@@ -84,6 +89,7 @@ class Ticker:
         """Be as the catalog is, however it came to be so: another process may have run this stream meanwhile."""
         self._tidy = False
         self._committed.reload(self._registry.follow)
+        self._registry.store_forms(self.stream.name)
 
     @contextmanager
     def _tick_under_way(self) -> Iterator[None]:

@@ -12,21 +12,21 @@ from datetime import timedelta
 from fractions import Fraction
 from math import lcm
 
-from weft.algebra.windows import MICROSECOND, Window, micros
+from weft.algebra.windows import MICROSECOND, Sliding, micros
 from weft.weave.density import Density, density
 from weft.weave.progressions import Progression, total
 
-Weavable = Window | Iterable[Window]
+Weavable = Sliding | Iterable[Sliding]
 
 SECOND = 1_000_000
 # More edges than this are of no use to a reader, and would not fit the memory of a careful process.
 MOST_EDGES = 1 << 20
 
 
-def members(*woven: Weavable) -> Iterator[Window]:
+def members(*woven: Weavable) -> Iterator[Sliding]:
     """The windows of windows and trees."""
     for one in woven:
-        if isinstance(one, Window):
+        if isinstance(one, Sliding):
             yield one
         else:
             yield from one
@@ -41,7 +41,7 @@ def composite_slide(*woven: Weavable) -> timedelta:
     """The least common multiple of all slides; an OverflowError where it is longer than any duration.
 
     >>> s = lambda n: timedelta(seconds=n)
-    >>> composite_slide(Window(range=s(12), slide=s(9)), Window(range=s(10), slide=s(6))) == s(18)
+    >>> composite_slide(Sliding(range=s(12), slide=s(9)), Sliding(range=s(10), slide=s(6))) == s(18)
     True
     """
     return lcm(*(micros(window.slide) for window in members(*woven))) * MICROSECOND
@@ -50,7 +50,7 @@ def composite_slide(*woven: Weavable) -> timedelta:
 def edges(*woven: Weavable) -> tuple[timedelta, ...]:
     """The edges of one composite slide, the end of the slide included and its beginning not.
 
-    >>> [edge.seconds for edge in edges(Window(range=timedelta(seconds=12), slide=timedelta(seconds=9)))]
+    >>> [edge.seconds for edge in edges(Sliding(range=timedelta(seconds=12), slide=timedelta(seconds=9)))]
     [3, 9]
     """
     windows = tuple(members(*woven))
@@ -70,7 +70,7 @@ def edge_rate_bounds(*woven: Weavable) -> Density:
 def edge_rate(*woven: Weavable) -> Fraction:
     """Edges a second: exact where that is cheap, else the guess of `edge_rate_bounds`.
 
-    >>> edge_rate(Window(range=timedelta(seconds=12), slide=timedelta(seconds=9)))
+    >>> edge_rate(Sliding(range=timedelta(seconds=12), slide=timedelta(seconds=9)))
     Fraction(2, 9)
     """
     return edge_rate_bounds(*woven).value
@@ -79,7 +79,7 @@ def edge_rate(*woven: Weavable) -> Fraction:
 def overlap_factor(*woven: Weavable) -> Fraction:
     """Final aggregations on every fragment: the sum of range over slide (Eq. 2).
 
-    >>> overlap_factor(Window(range=timedelta(seconds=10), slide=timedelta(seconds=4)))
+    >>> overlap_factor(Sliding(range=timedelta(seconds=10), slide=timedelta(seconds=4)))
     Fraction(5, 2)
     """
     # summed by slide first, so that a thousand windows of ten slides cost ten additions of fractions
@@ -94,7 +94,7 @@ def weaveability(one: Weavable, other: Weavable) -> Fraction:
     """Common edges over all edges of two windows or trees (Eq. 4): 1 when sharing adds no edge to either.
 
     >>> s = lambda n: timedelta(seconds=n)
-    >>> weaveability(Window(range=s(12), slide=s(9)), Window(range=s(10), slide=s(6)))
+    >>> weaveability(Sliding(range=s(12), slide=s(9)), Sliding(range=s(10), slide=s(6)))
     Fraction(1, 4)
     """
     ours, theirs = tuple(members(one)), tuple(members(other))

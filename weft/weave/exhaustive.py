@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.weave.plans import Rate, WeavePlan, plan_of
 from weft.weave.pricing import Pricing
 
@@ -12,7 +12,7 @@ from weft.weave.pricing import Pricing
 MOST_STRANDS = 14
 
 
-def exhaustive(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
+def exhaustive(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     """The cheapest partition of the windows into trees.
 
     All trees are priced once, 2 ** n - 1 of them; the best partition of a set is its best first tree and the best

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.weave.operations import Operations
 from weft.weave.plans import Rate, WeavePlan, as_fraction, plan_of
 from weft.weave.policies import best_partner
@@ -46,14 +46,14 @@ class IncrementalWeave:
     >>> s = lambda n: timedelta(seconds=n)
     >>> weave = IncrementalWeave(rate=1.2, tolerance=0.2)
     >>> for length, slide in ((16, 4), (10, 5), (8, 4)):
-    ...     weave.add(Window(range=s(length), slide=s(slide)))
+    ...     weave.add(Sliding(range=s(length), slide=s(slide)))
     >>> float(weave.plan.cost)
     4.3
     """
 
     def __init__(
         self,
-        windows: Iterable[Window] = (),
+        windows: Iterable[Sliding] = (),
         *,
         rate: Rate,
         tolerance: float = 0.2,
@@ -79,7 +79,7 @@ class IncrementalWeave:
         return sum(self._live.values())
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[Sliding, ...]:
         return tuple(self._live.elements())
 
     @property
@@ -92,12 +92,12 @@ class IncrementalWeave:
         """Aggregations a second of the plan, as the search has them."""
         return as_number(self._cost)
 
-    def add(self, window: Window) -> None:
+    def add(self, window: Sliding) -> None:
         """Weave one more window into the plan."""
         self._insert(window)
         self._keep_up()
 
-    def remove(self, window: Window) -> None:
+    def remove(self, window: Sliding) -> None:
         """Take one window out; a KeyError where there is none like it."""
         if not self._live[window]:
             raise KeyError(f"no such window: {window}")
@@ -157,7 +157,7 @@ class IncrementalWeave:
             self.curve.append(CurvePoint(len(plan.windows), plan.cost))
         self.reconstructions += 1
         missing = Counter(self._live)
-        trees: list[list[Window]] = []
+        trees: list[list[Sliding]] = []
         for tree in plan.trees:
             trees.append([])
             for window in tree:
@@ -172,11 +172,11 @@ class IncrementalWeave:
         if self.automatic and self.due:
             self.reconstruct()
 
-    def _load(self, trees: Iterable[Iterable[Window]]) -> None:
+    def _load(self, trees: Iterable[Iterable[Sliding]]) -> None:
         """Start from these trees. Windows with the same edges end up in the first tree that has one of them."""
         self._pricing = Pricing(rate=self.rate)
-        self._live: Counter[Window] = Counter()
-        self._places: dict[Window, list[int]] = {}
+        self._live: Counter[Sliding] = Counter()
+        self._places: dict[Sliding, list[int]] = {}
         self._home: dict[int, int] = {}
         self._trees: dict[int, Bundle] = {}
         self._next, self._cost, self._universe = 0, 0, 0
@@ -188,14 +188,14 @@ class IncrementalWeave:
             seen |= strands
         self._universe = self._pricing.universe
 
-    def _take(self, window: Window) -> int:
+    def _take(self, window: Sliding) -> int:
         place = len(self._pricing.windows)
         strand = self._pricing.add(window)
         self._places.setdefault(window, []).append(place)
         self._live[window] += 1
         return strand
 
-    def _insert(self, window: Window) -> None:
+    def _insert(self, window: Sliding) -> None:
         strand = self._take(window)
         self._refresh()
         home = self._home.get(strand)

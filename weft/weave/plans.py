@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.weave.density import Density
 from weft.weave.edges import edge_rate_bounds, overlap_factor
 from weft.weave.progressions import total
@@ -32,9 +32,9 @@ def as_fraction(rate: Rate) -> Fraction:
 class Tree:
     """Windows that share their fragments: each row is aggregated once for all of them."""
 
-    windows: tuple[Window, ...]
+    windows: tuple[Sliding, ...]
 
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Iterator[Sliding]:
         return iter(self.windows)
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class WeavePlan:
         return total(tree.edge_rate_bounds.error * tree.overlap_factor for tree in self.trees)
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[Sliding, ...]:
         return tuple(window for tree in self.trees for window in tree)
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class WeavePlan:
         return "\n".join(lines)
 
 
-def plan_of(windows: tuple[Window, ...], groups: Iterable[Iterable[int]], rate: Fraction) -> WeavePlan:
+def plan_of(windows: tuple[Sliding, ...], groups: Iterable[Iterable[int]], rate: Fraction) -> WeavePlan:
     """The plan of a partition of the windows' places: trees by their first window, windows in the order given."""
     ordered = sorted(sorted(group) for group in groups if group)
     return WeavePlan(tuple(Tree(tuple(windows[place] for place in group)) for group in ordered), rate)

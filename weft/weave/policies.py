@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.weave.plans import Rate, Tree, WeavePlan, as_fraction, plan_of
 from weft.weave.pricing import ONE, Bundle, Pricing
 from weft.weave.share import merge
@@ -16,18 +16,18 @@ from weft.weave.share import merge
 MOVES_PER_MERGE = 10
 
 
-def share_none(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
+def share_none(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     """A tree for every window."""
     return WeavePlan(tuple(Tree((window,)) for window in windows), as_fraction(rate))
 
 
-def share_all(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
+def share_all(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     """One tree for all windows (shared time slices)."""
     every = tuple(windows)
     return WeavePlan((Tree(every),) if every else (), as_fraction(rate))
 
 
-def random_trees(windows: Iterable[Window], *, rate: Rate, seed: int = 0) -> WeavePlan:
+def random_trees(windows: Iterable[Sliding], *, rate: Rate, seed: int = 0) -> WeavePlan:
     """Every window in one of as many trees as there are windows, by chance."""
     every = tuple(windows)
     groups: dict[int, list[int]] = {}
@@ -36,7 +36,7 @@ def random_trees(windows: Iterable[Window], *, rate: Rate, seed: int = 0) -> Wea
     return plan_of(every, groups.values(), as_fraction(rate))
 
 
-def insert_then_weave(windows: Iterable[Window], *, rate: Rate) -> WeavePlan:
+def insert_then_weave(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     """Put each window, in the order given, into the tree that it weaves best with; then merge trees.
 
     It weaves best where weaveability is highest, and gets a tree of its own where going there would not save.
@@ -69,7 +69,7 @@ def best_partner(pricing: Pricing, new: Bundle, trees: Sequence[Bundle]) -> int 
 
 
 def local_search(
-    windows: Iterable[Window], *, rate: Rate, seed: int = 0, iterations: int | None = None, start: str = "none"
+    windows: Iterable[Sliding], *, rate: Rate, seed: int = 0, iterations: int | None = None, start: str = "none"
 ) -> WeavePlan:
     """Move one window at a time to the tree where the plan becomes cheapest, a random window in every iteration.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
 
-from weft.algebra.windows import Window, micros
+from weft.algebra.windows import Sliding, micros
 from weft.weave.density import LONGEST_PERIOD, density
 from weft.weave.edges import SECOND
 from weft.weave.plans import Rate, as_fraction
@@ -71,11 +71,11 @@ class Bundle:
 class Pricing:
     """The strands of a set of windows, and the price of any tree made of them."""
 
-    def __init__(self, windows: Iterable[Window] = (), *, rate: Rate, twins: bool = True) -> None:
+    def __init__(self, windows: Iterable[Sliding] = (), *, rate: Rate, twins: bool = True) -> None:
         """`twins=False` makes a strand of every window, also where edges are the same."""
         self.rate = as_fraction(rate)
         self.row_cost = int(self.rate * ONE)
-        self.windows: list[Window] = []
+        self.windows: list[Sliding] = []
         self.strands: list[Strand] = []
         self.strand_of: list[int] = []
         self._twins = twins
@@ -89,7 +89,7 @@ class Pricing:
         for window in windows:
             self.add(window)
 
-    def add(self, window: Window) -> int:
+    def add(self, window: Sliding) -> int:
         """Take in one more window; its strand."""
         place = len(self.windows)
         self.windows.append(window)
@@ -252,7 +252,7 @@ def stretch(step: int, residue: int) -> int:
     return repeat(1, step, turns) << first
 
 
-def overlap_of(window: Window) -> int:
+def overlap_of(window: Sliding) -> int:
     """A window's final aggregations on every fragment, with the point."""
     return micros(window.range) * ONE // micros(window.slide)
 

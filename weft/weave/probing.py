@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import lcm
 
-from weft.algebra.windows import MICROSECOND, Window, micros
+from weft.algebra.windows import MICROSECOND, Sliding, micros
 from weft.weave.edges import SECOND, Weavable, members, progressions
 from weft.weave.operations import Operations
 from weft.weave.pricing import ONE, Bundle, Pricing
@@ -31,7 +31,7 @@ def find_common(
     """The common edges of two trees in their composite slide.
 
     >>> s = lambda n: timedelta(seconds=n)
-    >>> five, three = Window(range=s(12), slide=s(5)), Window(range=s(3), slide=s(3))
+    >>> five, three = Sliding(range=s(12), slide=s(5)), Sliding(range=s(3), slide=s(3))
     >>> [edge.seconds for edge in find_common(five, three)]
     [12, 15]
     """
@@ -44,12 +44,12 @@ def find_common(
     return tuple((moment or slide) * MICROSECOND for moment in sorted(found, key=lambda moment: moment or slide))
 
 
-def _moments(windows: Sequence[Window], slide: int) -> set[int]:
+def _moments(windows: Sequence[Sliding], slide: int) -> set[int]:
     """The edges of a tree in [0, slide)."""
     return {moment for step, residue in progressions(windows) for moment in range(residue, slide, step)}
 
 
-def _compare(probed: Sequence[Window], probing: Sequence[Window], slide: int, counted: Operations) -> set[int]:
+def _compare(probed: Sequence[Sliding], probing: Sequence[Sliding], slide: int, counted: Operations) -> set[int]:
     """Every edge of every window against both fragments of every window on the other side (Example 4)."""
     found: set[int] = set()
     for window in probing:
@@ -62,7 +62,7 @@ def _compare(probed: Sequence[Window], probing: Sequence[Window], slide: int, co
     return found
 
 
-def _probe(probed: Sequence[Window], probing: Sequence[Window], slide: int, counted: Operations) -> set[int]:
+def _probe(probed: Sequence[Sliding], probing: Sequence[Sliding], slide: int, counted: Operations) -> set[int]:
     """Every edge of one tree is looked up in the bitmap of the other, which repeats after its own composite slide."""
     period = lcm(*(micros(window.slide) for window in probed))
     held = _moments(probed, period)

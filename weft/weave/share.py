@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from weft.algebra.windows import Window
+from weft.algebra.windows import Sliding
 from weft.weave.greedy import merge_greedily
 from weft.weave.lazy import LazyMerges
 from weft.weave.operations import Operations
@@ -21,7 +21,7 @@ KEPT = 4
 
 
 def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
-    windows: Iterable[Window],
+    windows: Iterable[Sliding],
     *,
     rate: Rate,
     refine: bool = False,
@@ -41,7 +41,7 @@ def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
 
     >>> from datetime import timedelta
     >>> s = lambda n: timedelta(seconds=n)
-    >>> windows = [Window(range=s(r), slide=s(n)) for r, n in ((16, 4), (10, 5), (8, 4))]
+    >>> windows = [Sliding(range=s(r), slide=s(n)) for r, n in ((16, 4), (10, 5), (8, 4))]
     >>> plan = weave_share(windows, rate=1.2)
     >>> float(plan.cost), [len(tree) for tree in plan.trees]
     (4.3, [2, 1])
