@@ -6,11 +6,14 @@ Decisions over all queries as one transaction sees them; the registry makes the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from weft.plan.placement import Placement
-from weft.registered import Registered, moved
+from weft.plan.windows import micros
+from weft.registered import Registered, keep_of, moved
 from weft.store.snapshot import Reader
-from weft.store.tables import EARLIEST, FAILED, QueryChange
+from weft.store.tables import EARLIEST, FAILED, QueryChange, QueryRow
 
 Queries = Mapping[str, Registered]
 Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]
@@ -50,6 +53,30 @@ def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str
     """Those of the queries that are not where they are to be."""
     known = {name: queries[name] for name in placements if name in queries}
     return {name: one for name, one in known.items() if one.placement != placements[name]}
+
+
+def kept_otherwise(one: Registered, said: Mapping[str, Any], catalog: Reader) -> QueryChange:
+    """Keep a query's windows longer or shorter, or finish them ahead or not, as is said; all else stays.
+
+    A tick that is under way meanwhile keeps what it knew of, and its commit says so.
+    """
+    tick = catalog.tick(one.row.stream)
+    row = replace(one.row, definition={**one.row.definition, **said})
+    moment = still_complete_from(one, row, None if tick is None else tick.watermark)
+    return {"definition": row.definition, "complete_from": moment}
+
+
+def still_complete_from(one: Registered, row: QueryRow, watermark: int | None) -> int | None:
+    """From which moment on a query is held in full that was kept as `one` says until this watermark, and now as `row`.
+
+    What it did not keep before may be gone: where it keeps more now, the windows there are, are those that it had.
+    """
+    window, keep = one.needs.window, keep_of(row.definition["keep"])
+    if row.complete_from is None or window is None or watermark is None:
+        return row.complete_from
+    if one.keep is None or (keep is not None and keep <= one.keep):
+        return row.complete_from
+    return max(row.complete_from, watermark - micros(one.keep) - micros(window.range) + 1)
 
 
 def forgotten(batches: Mapping[str, int]) -> Decide:

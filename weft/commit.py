@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from weft.changes import still_complete_from
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
@@ -197,9 +198,12 @@ def _moved_later(
     for row in stored:
         one = planned.get(row.name)
         if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
-            counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
-            definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
-            changes[row.name] = {"definition": definition}
+            # How it is kept is what was said last; what it was computed for is what the tick found.
+            said = {key: row.definition[key] for key in ("keep", "eager")}
+            known = replace(one.row, from_batch=row.from_batch, definition={**one.row.definition, **said})
+            placement = Placement.from_definition(row.definition)
+            changes[row.name] = {"definition": moved(replace(one, row=known), placement, tick.batch_id + 1, moment)}
+            changes[row.name]["complete_from"] = still_complete_from(one, row, tick.watermark)
     return changes
 
 

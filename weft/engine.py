@@ -28,17 +28,18 @@ from weft.plan.explain import explain_network
 from weft.plan.network import Network
 from weft.plan.picture import FORMS, graphviz, mermaid
 from weft.plan.proposal import explain_proposal
+from weft.plan.windows import duration_text
 from weft.planning import Plan
 from weft.read.cache import RESULT_BYTES, Recent, TableCache
 from weft.read.duck import Duck
 from weft.read.reader import Reader
-from weft.registry import DEFAULT_KEEP, Registry
+from weft.registry import Registry
 from weft.sources import Roots
 from weft.spark.dead import LETTERS
 from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
-from weft.sql.ddl import parse_wait
+from weft.sql.ddl import Duration, parse_wait
 from weft.status import StreamStatus
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
@@ -107,6 +108,17 @@ class Engine:
         # A script that just ends must not leave a stream, a JVM or an open database behind.
         atexit.register(_close, weakref.ref(self))
 
+    def __repr__(self) -> str:
+        """What it is of, without looking at anything that may have changed or gone."""
+        streams, queries = len(self.registry.streams()), len(self.registry.queries())
+        numbers = f"{streams} stream{'s' * (streams != 1)}, {queries} {'query' if queries == 1 else 'queries'}"
+        return f"<weft.Engine {self._root!r}, {numbers}, {self._how()}>"
+
+    def _how(self) -> str:
+        if self._closed:
+            return "closed"
+        return "running" if any(runner.active for runner in list(self._runners.values())) else "at rest"
+
     def __enter__(self) -> Engine:
         return self
 
@@ -137,8 +149,8 @@ class Engine:
         schema: str | None = None,
         dataframe: DataFrame | None = None,
         event_time: str,
-        watermark: str = "0 seconds",
-        max_ahead: str | None = DEFAULT_AHEAD,
+        watermark: Duration = "0 seconds",
+        max_ahead: Duration | None = DEFAULT_AHEAD,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a stream; again with the same definition does nothing.
@@ -176,17 +188,20 @@ class Engine:
         parts = {"statistics": _copied(statistics), "merge": _copied(merge)}
         self.registry.create_aggregate(name, {"parameters": parameters, **parts, "result": result})
 
-    def register(self, sql: str, *, name: str, keep: str = DEFAULT_KEEP, eager: bool = False) -> ContinuousQuery:
+    def register(
+        self, sql: str, *, name: str, keep: Duration | None = None, eager: bool | None = None
+    ) -> ContinuousQuery:
         """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
 
-        `keep` is how long closed windows stay readable, in event time, or 'forever'. With `eager` windows are finished
-        and stored in the tick that closes them; without, when somebody asks.
+        `keep` is how long closed windows stay readable, in event time, or 'forever'; 7 days if it is not given. With
+        `eager` windows are finished and stored in the tick that closes them; without, when somebody asks. Registering
+        the same query again with another of both changes just that, and leaves as it is what is not given.
         """
         self.registry.register({name: sql}, keep, eager=eager)
         return ContinuousQuery(self, name)
 
     def register_all(
-        self, queries: Mapping[str, str], *, keep: str = DEFAULT_KEEP, eager: bool = False
+        self, queries: Mapping[str, str], *, keep: Duration | None = None, eager: bool | None = None
     ) -> list[ContinuousQuery]:
         """Register many queries by name, all or none of them."""
         self.registry.register(queries, keep, eager=eager)
@@ -208,11 +223,11 @@ class Engine:
             runner.start(availableNow=True)
         _all([runner.wait for runner in runners])
 
-    def start(self, *, trigger: str = "0 seconds") -> None:
+    def start(self, *, trigger: Duration = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
-        parse_wait(trigger)
+        every = duration_text(parse_wait(trigger))
         for name in sorted(self.registry.streams()):
-            self._runner(name).start(processingTime=trigger)
+            self._runner(name).start(processingTime=every)
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""

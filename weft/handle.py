@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
 from weft.errors import EngineError, StateError
@@ -21,9 +22,10 @@ from weft.plan.route import Route
 from weft.plan.windows import micros
 from weft.read.finished import spans_of
 from weft.read.merge import quoted
-from weft.read.reader import NEVER, in_one_pass, kept_sql, read_routes, result_schema
+from weft.read.reader import NEVER, Step, in_one_pass, kept_sql, read_routes, result_schema
 from weft.read.source import slice_rows
 from weft.store.ledger import gather, horizon
+from weft.store.rows import START
 from weft.store.state import StreamState
 from weft.store.tables import EARLIEST, FAILED, SegmentRow
 
@@ -119,11 +121,72 @@ class ContinuousQuery:
         Windows that close while the parts are read are not among them.
         """
         ends = self._read(lambda state: self._ends(self._readable(), state, since, until))
-        most = PART_IN_ONE_PASS if self._in_one_pass() else MAX_MERGED
+        most = self._most_at_once()
         for place in range(0, len(ends), most):
             part = ends[place : place + most]
             # A microsecond before its first end: no other window ends there.
             yield self.results(since=datetime_of(part[0] - 1), until=datetime_of(part[-1]))
+
+    def latest(self) -> pa.Table:
+        """The newest closed window that has rows, of those that are kept; empty where none has any.
+
+        Of a query without a window: its totals, as result() gives them.
+        """
+        return self._read(self._latest)
+
+    def _latest(self, state: StreamState) -> pa.Table:
+        registered = self._readable()
+        window = registered.needs.window
+        if window is None:
+            return self._result(state, None)
+        ends = self._ends(registered, state, None, None)
+        stop, size = len(ends), 1
+        while stop:
+            part = ends[max(0, stop - size) : stop]
+            table = self._windows(registered, state, part)
+            if table.num_rows:
+                return table.filter(pc.equal(table.column(1), pc.max(table.column(1))))
+            # Before these the first with rows is the last to hold the newest row there, unless HAVING leaves none.
+            newest = self._newest_slice(registered, state, part[0])
+            if newest is None:
+                break
+            stop = min(stop - len(part), bisect_right(ends, newest + micros(window.range)))
+            size = min(2 * size, self._most_at_once())
+        return result_schema(registered.needs).empty_table()
+
+    def _newest_slice(self, registered: Registered, state: StreamState, before: int) -> int | None:
+        """The start of the newest slice before a moment with a row that the query's predicate lets through.
+
+        Time is gone through backwards, in spans that double, and where no file has rows not at all.
+        """
+        files, window = self._files(registered, state), registered.needs.window
+        assert window is not None
+        end, length = before, micros(window.range)
+        while True:
+            end = min(end, max((one.time_to for one in files if one.time_from < end), default=-NEVER))
+            if end == -NEVER:
+                return None
+            starts = [self._last_start(registered, state, step, end - length, end) for step in registered.steps]
+            found = max((start for start in starts if start is not None), default=None)
+            if found is not None:
+                return found
+            end, length = end - length, 2 * length
+
+    def _last_start(
+        self, registered: Registered, state: StreamState, step: Step, first: int, end: int
+    ) -> int | None:
+        """The last slice that starts from `first` to before `end` with a row of the query, of a time of its life."""
+        node = step.needs.parts[0].node if step.until is not None else self._routes(registered, state)[0].node
+        if node not in state.synopses:
+            return None
+        synopsis = state.within(state.synopses[node], step.since, step.until)
+        if not synopsis.data:
+            return None
+        schema = self._engine.cache.get(synopsis.data[0]).schema
+        source = slice_rows(self._engine.cache, synopsis, sorted(synopsis.dimensions), schema, first, end)
+        sql = f"SELECT max({START}) AS newest FROM ({source.sql}) WHERE {kept_sql(step.needs)}"
+        start: int | None = self._engine.duck.run(sql, source.tables)["newest"][0].as_py()
+        return start
 
     def _ends(
         self, registered: Registered, state: StreamState, since: Moment | None, until: Moment | None
@@ -147,6 +210,10 @@ class ContinuousQuery:
         window = self._registered.needs.window
         return window is not None and in_one_pass(window)
 
+    def _most_at_once(self) -> int:
+        """How many windows are read in one go."""
+        return PART_IN_ONE_PASS if self._in_one_pass() else MAX_MERGED
+
     def _check_few(self, ends: Sequence[int]) -> None:
         if len(ends) > MAX_MERGED and not self._in_one_pass():
             upto = datetime_of(ends[MAX_MERGED - 1]).isoformat()
@@ -160,6 +227,7 @@ class ContinuousQuery:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
 
         The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
+        Where the query has a column `tick` of its own, that keeps its name, and the first one is `weft_tick`.
         """
         return self._read(lambda state: self._changes(state, since))
 
@@ -322,10 +390,13 @@ class ContinuousQuery:
 
     def _first_row(self, state: StreamState, registered: Registered) -> int:
         """A moment before every stored row of the query, and not long before."""
+        return min((file.time_from for file in self._files(registered, state)), default=state.watermark or 0)
+
+    def _files(self, registered: Registered, state: StreamState) -> list[SegmentRow]:
+        """The files that hold rows of the query, where it is and where it was."""
         before = (part.node for past in registered.pasts for part in past.needs.parts)
         nodes = {*(one.node for one in self._routes(registered, state)), *before}
-        starts = [file.time_from for node in nodes & state.synopses.keys() for file in state.synopses[node].data]
-        return min(starts, default=state.watermark or 0)
+        return [file for node in nodes & state.synopses.keys() for file in state.synopses[node].data]
 
     def _progress(self, registered: Registered, state: StreamState) -> dict[str, Any]:
         """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""

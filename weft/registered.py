@@ -23,7 +23,7 @@ from weft.read.reader import Step
 from weft.read.render import duck_sql
 from weft.read.view import View, build_view, check_view
 from weft.sql.bind import compile_query
-from weft.sql.ddl import parse_duration
+from weft.sql.ddl import Duration, parse_duration
 from weft.sql.query import Query, StreamSchema
 from weft.store.tables import EARLIEST, QueryRow
 
@@ -118,7 +118,7 @@ def check_readable(one: Registered) -> None:
 
 
 def placed(one: Registered) -> Registered:
-    """The query with what it needs where its definition says that it is, and was."""
+    """The query as its definition says: what it needs where it is and was, and how long that is kept."""
     definition = one.row.definition
     placement = Placement.from_definition(definition)
     pasts = []
@@ -126,7 +126,8 @@ def placed(one: Registered) -> Registered:
         before = Moved.from_definition(kept)
         pasts.append(Past(analyse(one.query, one.aggregates, before.placement), before.until, before.moment))
     needs = one.needs if placement == one.placement else analyse(one.query, one.aggregates, placement)
-    return replace(one, needs=needs, placement=placement, pasts=tuple(pasts))
+    keep, eager = keep_of(definition["keep"]), definition["eager"]
+    return replace(one, needs=needs, placement=placement, pasts=tuple(pasts), keep=keep, eager=eager)
 
 
 def moved(one: Registered, placement: Placement, batch: int, moment: int) -> dict[str, Any]:
@@ -146,13 +147,13 @@ def moved(one: Registered, placement: Placement, batch: int, moment: int) -> dic
     return {**kept, **placement.definition(), **({"pasts": pasts} if pasts else {})}
 
 
-def keep_of(text: str) -> timedelta | None:
+def keep_of(text: Duration) -> timedelta | None:
     """How long windows are kept; None for ever."""
     if text == "forever":
         return None
     keep = parse_duration(text)
     if keep < timedelta(0):
-        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
+        raise EngineError("bad-keep", f"keep={str(text)!r} is negative", hint="Say '7 days', or 'forever'.")
     return keep
 
 

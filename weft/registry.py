@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from weft.accepted import RefusedQuery, accepted_aggregates, accepted_streams
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
-from weft.changes import Decide
+from weft.changes import Decide, kept_otherwise
 from weft.errors import EngineError, SqlError, StreamError, WeftError
 from weft.failpoint import failpoint
 from weft.registered import Registered, check_readable, compiled, keep_of, keep_text, placed
+from weft.sql.ddl import Duration
 from weft.store.catalog import Catalog, Reader
 from weft.store.tables import FAILED, AggregateRow, QueryRow, StreamRow
 from weft.streams import Stream
@@ -173,36 +173,48 @@ class Registry:
             raise self._refused_aggregates[name]
         return True
 
-    def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
-        """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
+    def register(
+        self, texts: Mapping[str, str], keep: Duration | None = None, *, eager: bool | None = None
+    ) -> list[Registered]:
+        """Keep queries by name, all or none; those that are there with the same meaning are kept as is said now.
+
+        What is not said of them, how long or how, stays as it is.
+        """
         with self._lock:
             _check_given(texts, eager)
             self.refresh()
-            kept = keep_of(keep)
-            admitted = [self._admit(name, sql, kept, eager) for name, sql in texts.items()]
+            said: dict[str, Any] = {} if keep is None else {"keep": keep_text(keep_of(keep))}
+            said |= {} if eager is None else {"eager": eager}
+            admitted = [self._admit(name, sql, said) for name, sql in texts.items()]
             fresh = [one for one in admitted if not self._has_query(one)]
-            if not fresh:
-                return [self._queries[name] for name in texts]
-            with self._catalog.write() as catalog:
-                # Asked again: another process may have registered some of them in between.
-                self.follow(catalog)
-                fresh = [one for one in fresh if not self._has_query(one)]
-                catalog.put_queries(one.row for one in fresh)
-                revision = catalog.revision()
-                failpoint("register-inside")
-            failpoint("register-after")
-            for one in fresh:
-                self._remember(one)
-            registered = [self._queries[name] for name in texts]
-            self._changed(revision)
-            return registered
+            if fresh or self._otherwise(texts, said):
+                with self._catalog.write() as catalog:
+                    # Asked again: another process may have registered some of them in between.
+                    self.follow(catalog)
+                    fresh = [one for one in fresh if not self._has_query(one)]
+                    others = self._otherwise(texts, said)
+                    catalog.put_queries(one.row for one in fresh)
+                    catalog.update_queries({one.name: kept_otherwise(one, said, catalog) for one in others})
+                    revision = catalog.revision()
+                    failpoint("register-inside")
+                failpoint("register-after")
+                for one in fresh:
+                    self._remember(one)
+                if others:
+                    self.refresh()
+                self._changed(revision)
+            return [self._queries[name] for name in texts]
 
-    def preview(self, sql: str, keep: str = DEFAULT_KEEP) -> Registered:
+    def _otherwise(self, names: Iterable[str], said: Mapping[str, Any]) -> list[Registered]:
+        """Those of the queries that are registered, and kept in another way than is said now."""
+        known = [self._queries[name] for name in names if name in self._queries]
+        return [one for one in known if any(one.row.definition[key] != value for key, value in said.items())]
+
+    def preview(self, sql: str) -> Registered:
         """A query as it would be registered, without registering it."""
         with self._lock:
             self.refresh()
-            kept = keep_text(keep_of(keep))
-            row = QueryRow(name="", stream="", sql=sql, definition={"keep": kept, "eager": False})
+            row = QueryRow(name="", stream="", sql=sql, definition={"keep": DEFAULT_KEEP, "eager": False})
             found = self._compile(row)
             check_readable(found)
             return found
@@ -298,7 +310,7 @@ class Registry:
         elif revision > self._revision:
             self.refresh()
 
-    def _admit(self, name: str, sql: str, keep: timedelta | None, eager: bool) -> Registered:
+    def _admit(self, name: str, sql: str, said: Mapping[str, Any]) -> Registered:
         """The compiled query, under a name that it may have."""
         if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
             raise EngineError(
@@ -306,7 +318,7 @@ class Registry:
             )
         try:
             # By its mark a query is told from one that is registered under its name after it was dropped.
-            definition = {"keep": keep_text(keep), "eager": eager, "mark": uuid4().hex}
+            definition = {"keep": DEFAULT_KEEP, "eager": False, **said, "mark": uuid4().hex}
             row = QueryRow(name=name, stream="", sql=sql, definition=definition)
             compiled = self._compile(row)
             check_readable(compiled)
@@ -320,11 +332,11 @@ class Registry:
         known = self._queries.get(one.name)
         if known is None:
             return False
-        if (known.query, known.keep, known.eager) != (one.query, one.keep, one.eager):
+        if known.query != one.query:
             raise EngineError(
                 "query-differs",
-                f"query {one.name!r} exists with another definition",
-                hint="Drop it first, or use another name.",
+                f"query {one.name!r} exists with another meaning: {' '.join(known.row.sql.split())[:200]}",
+                hint="Use another name, or drop it first, and its history with it. Only keep and eager can be changed.",
             )
         return True
 
@@ -358,12 +370,12 @@ class Registry:
         self._versions[stream] = self._versions.get(stream, 0) + 1
 
 
-def _check_given(texts: Mapping[str, str], eager: bool) -> None:
+def _check_given(texts: Mapping[str, str], eager: bool | None) -> None:
     """Refuse what no query can be registered with; a text for `eager` would be true whatever it says."""
     if not isinstance(texts, Mapping):
         hint = 'Write for example {"packets": "SELECT count(*) FROM packets"}.'
         raise EngineError("bad-type", "queries are given by name", hint=hint)
-    if not isinstance(eager, bool):
+    if not isinstance(eager, bool | None):
         raise EngineError("bad-type", f"eager={str(eager)[:40]!r} is no truth", hint="Say True or False.")
 
 

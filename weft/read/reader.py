@@ -250,8 +250,16 @@ def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
     """The columns of a result: the window first, then the select list under its own names."""
     moment = arrow_type(TIMESTAMP)
     lead = [("window_start", moment), ("window_end", moment)] if needs.window is not None else []
-    lead = [("tick", pa.int64())] if changes else lead
+    lead = [(tick_column(needs), pa.int64())] if changes else lead
     return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
+
+
+def tick_column(needs: Needs) -> str:
+    """The name of the column with the tick of a change: `tick`, or where the query has one itself, `weft_tick`."""
+    taken, name = {item.name.lower() for item in needs.select}, "tick"
+    while name in taken:
+        name = f"weft_{name}"
+    return name
 
 
 def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
