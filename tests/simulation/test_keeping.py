@@ -134,6 +134,8 @@ def test_dates_are_moments_and_durations_may_be_pythons_own(world: World) -> Non
         with pytest.raises(weft.WeftError) as refusal:
             world.engine.register(SQL, name="p", keep=bad)
         assert refusal.value.code in ("bad-keep", "bad-duration") and refusal.value.hint
+    with pytest.raises(weft.SqlError, match="bad-duration"):
+        world.engine.start(trigger=timedelta(seconds=-1))
     with pytest.raises(weft.StreamError, match="bad-watermark"):
         world.engine.add_stream("bad", source="rate", schema="ts timestamp", event_time="ts",
                                 watermark=timedelta(seconds=-1))
