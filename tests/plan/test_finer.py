@@ -8,14 +8,14 @@ from time import process_time
 import pytest
 
 from tests.plan.test_cost import needs, query
+from weft.algebra.expressions import Column
+from weft.algebra.types import INT
 from weft.plan.dimensions import Dimension
 from weft.plan.explain import MAX_REFUSALS, explain_network, some_refusals
 from weft.plan.finer import Finer, Supersets, refuse
 from weft.plan.jobs import jobs_of
 from weft.plan.network import Decision, Network, Wanted, assemble, build_network
 from weft.plan.placement import Placement
-from weft.sql.expressions import Column
-from weft.sql.types import INT
 
 COLUMNS = [Dimension(Column(name, INT)) for name in "abcde"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.read.finished import spans_of
-from weft.store.tables import SegmentRow
+from weft.segments.segment import SegmentRow
 
 
 def file(first: int, stop: int) -> SegmentRow:

@@ -55,7 +55,7 @@ def test_windows_that_were_finished_ahead_are_read_by_every_way_of_reading(
     world.run([tick_at(second) for second in (4, 6, 8)])
     with monkeypatch.context() as patch:
         # As if the process had died after the commit: windows that closed then were not finished.
-        patch.setattr("weft.tick.finish", lambda *_: [])
+        patch.setattr("weft.tick.ticker.finish", lambda *_: [])
         world.run([tick_at(10)])
     world.run([tick_at(second) for second in range(12, 30, 2)])
     alone = lazy.results().to_pylist()

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weft.store.tables import SegmentRow
+from weft.segments.segment import SegmentRow
 
 
 @dataclass(frozen=True)
