@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from weft.algebra.windows import duration_text
 from weft.backend.duck import Duck
 from weft.errors import EngineError, StreamError, WeftError
 from weft.feeds.sources import Roots
@@ -36,10 +37,10 @@ from weft.plan.proposal import explain_proposal
 from weft.read.answers import Answers, complete_since
 from weft.read.reader import Reader
 from weft.registry.registered import Registered
-from weft.registry.registry import DEFAULT_KEEP, Registry
+from weft.registry.registry import Registry
 from weft.segments.cache import TableCache
 from weft.segments.files import open_files
-from weft.sql.ddl import parse_wait
+from weft.sql.ddl import Duration, parse_wait
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.committed import CommittedState
 from weft.store.letters import read_letters
@@ -113,6 +114,17 @@ class Engine:
         # A script that just ends must not leave a stream, a JVM or an open database behind.
         atexit.register(_close, weakref.ref(self))
 
+    def __repr__(self) -> str:
+        """What it is of, without looking at anything that may have changed or gone."""
+        streams, queries = len(self.registry.streams()), len(self.registry.queries())
+        numbers = f"{streams} stream{'s' * (streams != 1)}, {queries} {'query' if queries == 1 else 'queries'}"
+        return f"<weft.Engine {self._root!r}, {numbers}, {self._how()}>"
+
+    def _how(self) -> str:
+        if self._closed:
+            return "closed"
+        return "running" if any(runner.active for runner in list(self._runners.values())) else "at rest"
+
     def __enter__(self) -> Engine:
         return self
 
@@ -145,8 +157,8 @@ class Engine:
         schema: str | None = None,
         dataframe: DataFrame | None = None,
         event_time: str,
-        watermark: str = "0 seconds",
-        max_ahead: str | None = DEFAULT_AHEAD,
+        watermark: Duration = "0 seconds",
+        max_ahead: Duration | None = DEFAULT_AHEAD,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a stream; again with the same definition does nothing.
@@ -184,17 +196,20 @@ class Engine:
         parts = {"statistics": _copied(statistics), "merge": _copied(merge)}
         self.registry.create_aggregate(name, {"parameters": parameters, **parts, "result": result})
 
-    def register(self, sql: str, *, name: str, keep: str = DEFAULT_KEEP, eager: bool = False) -> ContinuousQuery:
+    def register(
+        self, sql: str, *, name: str, keep: Duration | None = None, eager: bool | None = None
+    ) -> ContinuousQuery:
         """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
 
-        `keep` is how long closed windows stay readable, in event time, or 'forever'. With `eager` windows are finished
-        and stored in the tick that closes them; without, when somebody asks.
+        `keep` is how long closed windows stay readable, in event time, or 'forever'; 7 days if it is not given. With
+        `eager` windows are finished and stored in the tick that closes them; without, when somebody asks. Registering
+        the same query again with another of both changes just that, and leaves as it is what is not given.
         """
         self.registry.register({name: sql}, keep, eager=eager)
         return ContinuousQuery(self, name)
 
     def register_all(
-        self, queries: Mapping[str, str], *, keep: str = DEFAULT_KEEP, eager: bool = False
+        self, queries: Mapping[str, str], *, keep: Duration | None = None, eager: bool | None = None
     ) -> list[ContinuousQuery]:
         """Register many queries by name, all or none of them."""
         self.registry.register(queries, keep, eager=eager)
@@ -218,11 +233,11 @@ class Engine:
             runner.start(availableNow=True)
         _all([runner.wait for runner in runners])
 
-    def start(self, *, trigger: str = "0 seconds") -> None:
+    def start(self, *, trigger: Duration = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
-        parse_wait(trigger)
+        every = duration_text(parse_wait(trigger))
         for name in sorted(self.registry.streams()):
-            self._runner(name).start(processingTime=trigger)
+            self._runner(name).start(processingTime=every)
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""

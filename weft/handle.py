@@ -12,6 +12,7 @@ from weft.errors import EngineError, StateError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.read.answers import Answers, complete_since
+from weft.read.latest import latest
 from weft.read.moments import Moment, datetime_of, tick_of
 from weft.read.progress import counted_rows, late_rows, progress
 
@@ -83,10 +84,18 @@ class ContinuousQuery:
             # A microsecond before its first end: no other window ends there.
             yield self.results(since=datetime_of(part[0] - 1), until=datetime_of(part[-1]))
 
+    def latest(self) -> pa.Table:
+        """The newest closed window that has rows, of those that are kept; empty where none has any.
+
+        Of a query without a window: its totals, as result() gives them.
+        """
+        return self._read(latest)
+
     def changes(self, since: SupportsIndex = -1) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
 
         The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
+        Where the query has a column `tick` of its own, that keeps its name, and the first one is `weft_tick`.
         """
         return self._read(lambda answers: answers.changes(tick_of(since)))
 

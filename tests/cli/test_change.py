@@ -42,6 +42,17 @@ def test_the_text_comes_from_anywhere(state: Path, tmp_path: Path) -> None:
     assert (found["b"]["keep"], found["b"]["eager"]) == ("7 days", True)
 
 
+def test_how_a_query_is_kept_can_be_changed(state: Path) -> None:
+    succeed("register", "a", SQL, "--state", state, "--keep", "1 day")
+    assert "unchanged" in succeed("register", "a", SQL, "--state", state), "what is not said stays"
+    said = succeed("register", "a", SQL, "--state", state, "--eager")
+    assert "query 'a' changed: its windows are kept for 1 day, and finished ahead" in said
+    changed = succeed_json("register", "a", SQL, "--state", state, "--keep", "forever", "--no-eager")
+    assert changed["status"] == "changed"
+    found = {one["name"]: one for one in succeed_json("queries", "--state", state)}
+    assert (found["a"]["keep"], found["a"]["eager"]) == ("forever", False)
+
+
 def test_refusals(state: Path, tmp_path: Path) -> None:
     said = refuse("register", "x", "SELECT sum(lenght) FROM packets", "--state", state, code="unknown-column")
     assert "(line 1, column 12)" in said and "hint: Known names: length." in said and "in query 'x'" in said

@@ -99,3 +99,9 @@ def test_errors_as_json(state: Path) -> None:
     result = run("results", "byte", "--json", "--state", state)
     assert result.exit_code == 1
     assert result.stderr.startswith('{"error": {"code": "unknown-query", "message": "there is no query \'byte\'"')
+
+
+def test_the_newest_window_with_rows_is_one_window(state: Path) -> None:
+    assert succeed_json("results", "bytes", "--state", state, "--latest") == []
+    for others in (["--follow"], ["--since", "2026-01-05"], ["--until", "2026-01-05"]):
+        refuse("results", "bytes", "--state", state, "--latest", *others, code="latest-or-span")

@@ -101,6 +101,8 @@ def test_span(config: Path) -> None:
     assert {one["window_end"] for one in found} == {"2026-01-05T12:00:20Z"}
     found = succeed_json("results", "bytes", "--state", config, "--until", "2026-01-05T13:00:10+01:00")
     assert {one["window_end"] for one in found} == {"2026-01-05T12:00:10Z"}
+    newest = succeed_json("results", "bytes", "--state", config)
+    assert newest and succeed_json("results", "bytes", "--state", config, "--latest") == newest
     refuse("results", "bytes", "--state", config, "--since", "yesterday", code="bad-moment")
     refuse("results", "totals", "--state", config, "--since", "2026-01-05", code="no-window")
 

@@ -76,7 +76,12 @@ def test_statistics_that_need_a_sort_cost_one_job_more_however_many(tmp_path: Pa
         engine.run_available()
         assert last_tick(engine)["jobs"] == 2
         newest = engine.query("q0").result()
-        assert newest["z"].to_pylist() == newest["m"].to_pylist() or newest.num_rows > 0
+        # The newest closed window has the rows of seconds 100 to 109; of q0, those whose m is above 0.
+        assert newest.select(["n", "m", "z"]).to_pylist() == [
+            {"n": n, "m": max(keys), "z": keys[-1]}
+            for n in range(7)
+            if (keys := ["abc"[number % 3] for number in range(100, 110) if number % 7 == n and number % 7 * 2 > 0])
+        ]
 
 
 def test_a_stream_without_queries_goes_on(tmp_path: Path, spark: SparkSession) -> None:
@@ -132,7 +137,7 @@ def test_a_query_that_fails_on_a_row_stops_alone_and_says_why(tmp_path: Path, sp
         failed = {name: engine.query(name) for name in BAD}
         assert {query.status for query in failed.values()} == {"failed"}
         assert "DIVIDE_BY_ZERO" in failed["divides"].metrics()["error"]
-        assert "'a'" in failed["casts"].metrics()["error"] or "CAST_INVALID_INPUT" in failed["casts"].metrics()["error"]
+        assert "CAST_INVALID_INPUT" in failed["casts"].metrics()["error"]
         with pytest.raises(weft.EngineError, match="query-failed") as refusal:
             failed["overflows"].result()
         assert refusal.value.code == "query-failed" and "batch 0" in refusal.value.message

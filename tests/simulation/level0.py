@@ -25,7 +25,9 @@ Row = dict[str, Any]
 # The greatest of values fails where this is one of them, as an expression may fail on a row.
 POISON = 1000
 
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"<": operator.lt, "<=": operator.le}
+COMPARISONS: dict[str, Callable[..., bool]] = {
+    "<": operator.lt, "<=": operator.le, "=": operator.eq, "and": lambda *parts: all(parts),
+}
 MERGES: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "min": min, "max": max, "count": len}
 
 
@@ -99,7 +101,7 @@ def value_of(dimension: Dimension, row: Row, cuts: Sequence[Cut]) -> Any:
 
 
 def computed_from(expression: Expression, row: Row) -> Any:
-    """A column, or a comparison of one with a constant."""
+    """A column, a comparison of one with a constant, or several of them that hold together; no value is NULL."""
     if isinstance(expression, Call):
         return COMPARISONS[expression.function](*(computed_from(one, row) for one in expression.arguments))
     return expression.value if isinstance(expression, Literal) else row[column_of(expression)]

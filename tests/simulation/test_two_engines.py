@@ -155,8 +155,12 @@ def test_the_same_query_may_be_registered_by_two_processes_at_once(world: World)
             before_its_first_write(world.engine, lambda: other.register(COUNT, name="p")),
             pytest.raises(EngineError) as refusal,
         ):
-            world.engine.register(COUNT, name="p", keep="1 day")
+            world.engine.register(COUNT.replace("count(*)", "sum(v)"), name="p")
         assert refusal.value.code == "query-differs"
+        with before_its_first_write(world.engine, lambda: other.register(COUNT, name="r", keep="2 days")):
+            world.engine.register(COUNT, name="r", eager=True)
+        assert world.engine.registry.query("r").row.definition.items() >= {"keep": "2 days", "eager": True}.items()
+        world.engine.query("r").drop()
         assert {one.name for one in world.engine.queries()} == {"p", "q"}
 
 

@@ -37,25 +37,32 @@ def register(
     name: Annotated[str, typer.Argument(help="The query's name: its handle for good.")],
     sql: Annotated[str | None, typer.Argument(help="The query; - reads it from standard input.")] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the query from a file.")] = None,
-    keep: Annotated[str, typer.Option(help="How long closed windows stay readable, or 'forever'.")] = "7 days",
-    eager: Annotated[bool, typer.Option("--eager", help="Finish windows in the tick that closes them.")] = False,
+    keep: Annotated[str | None, typer.Option(help="How long closed windows stay readable, or 'forever'.")] = None,
+    eager: Annotated[bool | None, typer.Option(help="Finish windows in the tick that closes them.")] = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a query; it takes effect at the next tick. Again with the same definition does nothing.
 
+    Again with another --keep or --eager changes just that. A new query is kept for 7 days, and not eager, unless said.
     Says how much state the query can need.
     """
     text = _text(sql, file)
     with open_state(state) as engine:
-        known = name in {query.name for query in engine.queries()}
+        before = engine.registry.queries().get(name)
         query = engine.register(text, name=name, keep=keep, eager=eager)
-        status = "unchanged" if known else query.status
+        now = engine.registry.query(name)
+        if before is None:
+            status, done, effect = query.status, "registered", "it takes effect at the stream's next tick"
+        elif (before.keep, before.eager) == (now.keep, now.eager):
+            status, done, effect = "unchanged", "unchanged", "it was there already"
+        else:
+            kept, ahead = now.row.definition.keep_text, "finished ahead" if now.eager else "made when somebody asks"
+            status, done, effect = "changed", "changed", f"its windows are kept for {kept}, and {ahead}"
         if as_json:
             print_json({"name": name, "status": status, "sql": query.sql, "bound": str(query.bound)})
         else:
-            effect = "it was there already" if known else "it takes effect at the stream's next tick"
-            print(f"query {name!r} {'unchanged' if known else 'registered'}: {effect}")
+            print(f"query {name!r} {done}: {effect}")
             print(f"  state: {query.bound}")
 
 

@@ -47,6 +47,7 @@ def results(
     form: Annotated[Format, typer.Option("--format", help="How to write them.")] = Format.TABLE,
     since: Annotated[str | None, typer.Option(help="Windows that end after this moment (ISO 8601, UTC).")] = None,
     until: Annotated[str | None, typer.Option(help="Windows that end at or before this moment.")] = None,
+    latest: Annotated[bool, typer.Option("--latest", help="The newest closed window that has rows.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on as windows close, until --until or Ctrl-C.")] = False,
     every: Annotated[float, typer.Option(min=0.05, help="Seconds between two looks when following.")] = 1.0,
@@ -62,6 +63,9 @@ def results(
     if follow and (output is not None or form is Format.PARQUET):
         raise EngineError("cannot-follow", "results can be followed on standard output only, and not as Parquet",
                           hint="Use --format json and let the shell write the file.")
+    if latest and (follow or span != (None, None)):
+        raise EngineError("latest-or-span", "--latest is one window: it goes with neither --follow nor a span",
+                          hint="Leave out --latest, or all of --since, --until and --follow.")
     with open_state(state) as engine:
         if follow:
             try:
@@ -70,10 +74,10 @@ def results(
             except KeyboardInterrupt:
                 return
         else:
-            table = read(engine, name, *span)
+            table = find_query(engine, name).latest() if latest else read(engine, name, *span)
             _write(table, form, output)
             if not table.num_rows:
-                say(why_empty(engine, name))
+                say(why_empty(engine, name, any_window=latest))
 
 
 def read(engine: Engine, name: str, since: datetime | None, until: datetime | None) -> pa.Table:
@@ -84,7 +88,7 @@ def read(engine: Engine, name: str, since: datetime | None, until: datetime | No
     return query.results(since=since, until=until)
 
 
-def why_empty(engine: Engine, name: str) -> str:
+def why_empty(engine: Engine, name: str, *, any_window: bool = False) -> str:
     """What a reader of an empty result should know."""
     registered = engine.registry.query(name)
     state = engine.state_of(registered.row.stream)
@@ -92,7 +96,10 @@ def why_empty(engine: Engine, name: str) -> str:
         return f"nothing has arrived on stream {registered.row.stream!r} yet"
     if registered.row.from_batch is None:
         return "the query takes effect at the stream's next tick"
-    return "no group has rows here, or HAVING leaves none"
+    if any_window:
+        return "no closed window that is kept has rows"
+    more = "; --latest shows the newest window that has rows" if registered.needs.window is not None else ""
+    return f"no group has rows here, or HAVING leaves none{more}"
 
 
 def following(engine: Engine, name: str, since: datetime | None, until: datetime | None, *,
@@ -106,7 +113,7 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
         window = registered.needs.window
         if not isinstance(window, Sliced):
             table = query.changes(since=tick)
-            tick = max(table["tick"].to_pylist(), default=tick)
+            tick = max(table.column(0).to_pylist(), default=tick)
             if table.num_rows:
                 yield table
         else:

@@ -13,7 +13,7 @@ from weft.algebra.query import StreamSchema
 from weft.algebra.types import STRING, TIMESTAMP, DataType
 from weft.algebra.windows import duration_text, micros
 from weft.errors import SqlError, StreamError
-from weft.sql.ddl import parse_duration, parse_schema
+from weft.sql.ddl import Duration, parse_duration, parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,9 +100,9 @@ def define_stream(
     schema: str | None,
     dataframe: DataFrame | None,
     event_time: str,
-    watermark: str,
+    watermark: Duration,
     options: Mapping[str, Any] | None,
-    max_ahead: str | None = DEFAULT_AHEAD,
+    max_ahead: Duration | None = DEFAULT_AHEAD,
 ) -> Stream:
     """A stream from what the user said; refuses what cannot work, before anything is kept."""
     if not isinstance(name, str) or not name.isidentifier() or len(name) > MAX_NAME:
@@ -155,7 +155,7 @@ def define_stream(
     if delay < timedelta(0):
         raise StreamError(
             "bad-watermark",
-            f"a watermark of {watermark!r} would be ahead of the rows",
+            f"a watermark of {str(watermark)!r} would be ahead of the rows",
             hint="Say how late a row may come, for example '10 seconds'.",
         )
     if isinstance(path, os.PathLike):
@@ -213,14 +213,14 @@ def _check_rows_kept(stream: str, given: Mapping[str, str], columns: Columns) ->
         )
 
 
-def _ahead(text: str | None) -> timedelta | None:
+def _ahead(text: Duration | None) -> timedelta | None:
     if text is None or text == ANY:
         return None
     limit = parse_duration(text)
     if limit < timedelta(0):
         raise StreamError(
             "bad-max-ahead",
-            f"max_ahead={text!r} would leave out rows of the past",
+            f"max_ahead={str(text)!r} would leave out rows of the past",
             hint="Say how far ahead of the clock a row's time may be, for example '1 hour', or 'any'.",
         )
     return limit

@@ -99,7 +99,8 @@ class Answers:
         if self.state.watermark is None or not self.oldest() < end <= self.state.watermark:
             return result_schema(self.query.needs).empty_table()
         # A closed window never changes, so whoever asks for it again gets the same table.
-        return self.reader.results.get((self.query.name, self.query.row.sql, end), lambda: self.windows([end]))
+        key = (self.query.name, self.query.row.sql, self.query.row.definition.mark, end)
+        return self.reader.results.get(key, lambda: self.windows([end]))
 
     def ends(self, since: Moment | None, until: Moment | None) -> Sequence[int]:
         """The ends of the closed windows of a span that are kept and held in full."""
@@ -196,10 +197,13 @@ class Answers:
 
     def first_row(self) -> int:
         """A moment before every stored row of the query, and not long before."""
+        return min((file.time_from for file in self.files()), default=self.state.watermark or 0)
+
+    def files(self) -> list[SegmentRow]:
+        """The files that hold rows of the query, where it is and where it was."""
         before = (part.node for past in self.query.pasts for part in past.needs.parts)
         nodes = {*(route.node for route in self.routes), *before} & self.state.synopses.keys()
-        starts = [file.time_from for node in nodes for file in self.state.synopses[node].data]
-        return min(starts, default=self.state.watermark or 0)
+        return [file for node in nodes for file in self.state.synopses[node].data]
 
 
 def complete_since(query: Registered, state: StreamState) -> datetime | int | None:

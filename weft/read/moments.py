@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import SupportsIndex
 
 from weft.algebra.windows import MICROSECOND
@@ -12,7 +12,7 @@ from weft.errors import EngineError
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_TICK = 2**63 - 1
 
-Moment = datetime | str
+Moment = datetime | date | str
 
 
 def tick_of(value: SupportsIndex) -> int:
@@ -32,14 +32,15 @@ def _no_tick(value: object) -> EngineError:
 
 
 def moment_of(value: Moment) -> int:
-    """A moment in microseconds; a text or a datetime without a zone is UTC."""
+    """A moment in microseconds; a text or a datetime without a zone is UTC, a date the beginning of its day there."""
     if isinstance(value, str):
         value = _parsed(value)
-    if not isinstance(value, datetime):
+    if not isinstance(value, date):
         raise _no_moment(value)
-    if value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    return (value - EPOCH) // MICROSECOND
+    moment = value if isinstance(value, datetime) else datetime.combine(value, time())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // MICROSECOND
 
 
 def _parsed(text: str) -> datetime:
@@ -50,7 +51,7 @@ def _parsed(text: str) -> datetime:
 
 
 def _no_moment(value: object) -> EngineError:
-    hint = "Give a datetime, or a text such as 2026-01-05T12:00:00."
+    hint = "Give a datetime, a date, or a text such as 2026-01-05T12:00:00."
     return EngineError("bad-moment", f"{repr(value)[:200]} is no moment", hint=hint)
 
 

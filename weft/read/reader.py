@@ -261,8 +261,16 @@ def part_schema(needs: Needs, part: int) -> pa.Schema:
 def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
     """The columns of a result: the window first, then the select list under its own names."""
     moment = arrow_type(TIMESTAMP)
-    lead = [("tick", pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
+    lead = [(tick_column(needs), pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
     return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
+
+
+def tick_column(needs: Needs) -> str:
+    """The name of the column with the tick of a change: `tick`, or where the query has one itself, `weft_tick`."""
+    taken, name = {item.name.lower() for item in needs.select}, "tick"
+    while name in taken:
+        name = f"weft_{name}"
+    return name
 
 
 def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:

@@ -6,6 +6,7 @@ Decisions over all queries as one transaction sees them; the registry makes the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from weft.plan.placement import Placement
 from weft.registry.registered import Registered
@@ -57,6 +58,30 @@ def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str
 def moved(row: QueryRow, placement: Placement, batch: int, moment: int) -> QueryDefinition:
     """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
     return row.definition.moved(placement, batch, moment, counted=row.from_batch is not None)
+
+
+def kept_otherwise(query: Registered, definition: QueryDefinition, catalog: Reader) -> QueryChange:
+    """Keep a query's windows longer or shorter, or finish them ahead or not, as a definition says; all else stays.
+
+    A tick that is under way meanwhile keeps what it knew of, and its commit says so.
+    """
+    tick = catalog.tick(query.row.stream)
+    row = replace(query.row, definition=definition)
+    moment = still_complete_from(query, row, None if tick is None else tick.watermark)
+    return {"definition": definition, "complete_from": moment}
+
+
+def still_complete_from(query: Registered, row: QueryRow, watermark: int | None) -> int | None:
+    """From which moment on a query is held in full that was kept as it says until this watermark, and now as `row`.
+
+    What it did not keep before may be gone: where it keeps more now, the windows there are, are those that it had.
+    """
+    reach, keep = query.reach, row.definition.keep
+    if row.complete_from is None or reach is None or watermark is None:
+        return row.complete_from
+    if query.keep is not None and keep is not None and keep <= query.keep:
+        return row.complete_from
+    return max(row.complete_from, watermark - reach + 1)
 
 
 def forgotten(batches: Mapping[str, int]) -> Decide:

@@ -8,8 +8,8 @@ needs it; neither compiling nor a transaction happens under the lock that reader
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -18,10 +18,11 @@ from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, WeftError
 from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
-from weft.registry.changes import Decide
+from weft.registry.changes import Decide, kept_otherwise
 from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row, form_of, is_current
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered, check_readable
+from weft.sql.ddl import Duration
 from weft.store.catalog import Catalog, Reader
 from weft.store.definition import QueryDefinition, parse_keep
 from weft.store.tables import FAILED, AggregateRow, FormRow, QueryRow, StreamRow
@@ -135,29 +136,40 @@ class Registry:
 
     # Registering
 
-    def register(self, texts: Mapping[str, str], keep: str = DEFAULT_KEEP, *, eager: bool = False) -> list[Registered]:
-        """Keep queries by name, all or none; those that are there already with the same meaning stay as they are."""
+    def register(
+        self, texts: Mapping[str, str], keep: Duration | None = None, *, eager: bool | None = None
+    ) -> list[Registered]:
+        """Keep queries by name, all or none; those that are there with the same meaning are kept as is said now.
+
+        What is not said of them, how long or how, stays as it is.
+        """
         _check_given(texts, eager)
-        kept = parse_keep(keep)
+        said = Said(keep is not None, None if keep is None else parse_keep(keep), eager)
         self.refresh()
         declared = self._declared
-        admitted = [_admitted(name, sql, kept, eager, declared) for name, sql in texts.items()]
+        admitted = [_admitted(name, sql, said, declared) for name, sql in texts.items()]
         with self._changing:
             fresh = [query for query in admitted if not self._has_query(query)]
-            if fresh:
-                self._keep(fresh)
+            if fresh or self._kept_otherwise(texts, said):
+                self._keep(fresh, texts, said)
         return [self.query(name) for name in texts]
 
-    def _keep(self, fresh: list[Registered]) -> None:
+    def _keep(self, fresh: list[Registered], names: Iterable[str], said: Said) -> None:
         with self._catalog.write() as catalog:
             # Asked again: another process may have registered some of them in between.
             self.follow(catalog)
             fresh = [query for query in fresh if not self._has_query(query)]
+            others = self._kept_otherwise(names, said)
             catalog.put_queries(query.row for query in fresh)
             catalog.put_forms(map(form_of, fresh))
+            catalog.update_queries(
+                {query.name: kept_otherwise(query, said.of(query.row.definition), catalog) for query in others}
+            )
             revision = catalog.revision()
             failpoint("register-inside")
         failpoint("register-after")
+        if others:
+            self.refresh()
         for query in fresh:
             self._compiler.put(query)
         with self._lock:
@@ -166,27 +178,31 @@ class Registry:
                 self._versions[query.row.stream] = self._versions.get(query.row.stream, 0) + 1
         self._changed(revision)
 
+    def _kept_otherwise(self, names: Iterable[str], said: Said) -> list[Registered]:
+        """The queries that are registered, and kept in another way than is said now."""
+        rows = [self._rows[name] for name in names if name in self._rows]
+        known = self._compiled([row for row in rows if said.of(row.definition) != row.definition])
+        return [query for query in known.values() if isinstance(query, Registered)]
+
     def _has_query(self, query: Registered) -> bool:
         """Whether a query of the same meaning is registered under its name; refuses one of another meaning."""
         row = self._rows.get(query.name)
         if row is None:
             return False
         known = self._compiled([row])[row.name]
-        same = isinstance(known, Registered) and known.query == query.query
-        if not same or (row.definition.keep, row.definition.eager) != (query.keep, query.eager):
+        if not isinstance(known, Registered) or known.query != query.query:
             raise EngineError(
                 "query-differs",
-                f"query {query.name!r} exists with another definition",
-                hint="Drop it first, or use another name.",
+                f"query {query.name!r} exists with another meaning: {' '.join(row.sql.split())[:200]}",
+                hint="Use another name, or drop it first, and its history with it. Only keep and eager can be changed.",
             )
         return True
 
-    def preview(self, sql: str, keep: str = DEFAULT_KEEP) -> Registered:
+    def preview(self, sql: str) -> Registered:
         """A query as it would be registered, without registering it."""
         self.refresh()
-        query = compile_row(
-            QueryRow(name="", stream="", sql=sql, definition=QueryDefinition(parse_keep(keep))), self._declared
-        )
+        row = QueryRow(name="", stream="", sql=sql, definition=QueryDefinition(parse_keep(DEFAULT_KEEP)))
+        query = compile_row(row, self._declared)
         check_readable(query)
         return query
 
@@ -326,7 +342,24 @@ def _accepted(query: Registered | RefusedQuery) -> Registered:
     return query
 
 
-def _admitted(name: str, sql: str, keep: timedelta | None, eager: bool, declared: Declared) -> Registered:
+@dataclass(frozen=True)
+class Said:
+    """What is said about how queries are kept; what is not said stays as it is."""
+
+    says_keep: bool = False
+    keep: timedelta | None = None
+    eager: bool | None = None
+
+    def of(self, definition: QueryDefinition) -> QueryDefinition:
+        """A definition as it is with what is said."""
+        return replace(
+            definition,
+            keep=self.keep if self.says_keep else definition.keep,
+            eager=definition.eager if self.eager is None else self.eager,
+        )
+
+
+def _admitted(name: str, sql: str, said: Said, declared: Declared) -> Registered:
     """The compiled query, under a name that it may have."""
     if not isinstance(name, str) or not name or len(name) > 200 or not name.isprintable():
         raise EngineError(
@@ -334,7 +367,7 @@ def _admitted(name: str, sql: str, keep: timedelta | None, eager: bool, declared
         )
     try:
         # By its mark a query is told from one that is registered under its name after it was dropped.
-        definition = QueryDefinition(keep, eager, uuid4().hex)
+        definition = said.of(QueryDefinition(parse_keep(DEFAULT_KEEP), mark=uuid4().hex))
         query = compile_row(QueryRow(name=name, stream="", sql=sql, definition=definition), declared)
         check_readable(query)
         return query
@@ -343,12 +376,12 @@ def _admitted(name: str, sql: str, keep: timedelta | None, eager: bool, declared
         raise
 
 
-def _check_given(texts: Mapping[str, str], eager: bool) -> None:
+def _check_given(texts: Mapping[str, str], eager: bool | None) -> None:
     """Refuse what no query can be registered with; a text for `eager` would be true whatever it says."""
     if not isinstance(texts, Mapping):
         hint = 'Write for example {"packets": "SELECT count(*) FROM packets"}.'
         raise EngineError("bad-type", "queries are given by name", hint=hint)
-    if not isinstance(eager, bool):
+    if not isinstance(eager, bool | None):
         raise EngineError("bad-type", f"eager={str(eager)[:40]!r} is no truth", hint="Say True or False.")
 
 

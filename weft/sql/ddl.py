@@ -22,6 +22,8 @@ from weft.algebra.types import (
 from weft.errors import SqlError
 from weft.sql.guard import check_size, position_at
 
+Duration = str | timedelta
+
 TYPES = {
     "boolean": BOOLEAN, "tinyint": TINYINT, "byte": TINYINT, "smallint": SMALLINT, "short": SMALLINT, "int": INT,
     "integer": INT, "bigint": BIGINT, "long": BIGINT, "float": FLOAT, "real": FLOAT, "double": DOUBLE, "string": STRING,
@@ -109,13 +111,17 @@ def _type(ddl: str, found: re.Match[str]) -> tuple[DataType, int]:
     return kind, digits.end() if digits else found.end()
 
 
-def parse_duration(text: str) -> timedelta:
-    """A span of time as Spark writes intervals.
+def parse_duration(text: Duration) -> timedelta:
+    """A span of time as Spark writes intervals, or as Python has them.
 
     >>> parse_duration("1 hour 30 minutes") == parse_duration("INTERVAL 90 minutes") == timedelta(minutes=90)
     True
     """
-    hint = "Write for example '10 minutes' or '1 hour 30 minutes'."
+    hint = "Write for example '10 minutes' or '1 hour 30 minutes', or give a timedelta."
+    if isinstance(text, timedelta):
+        if abs(text) > timedelta(microseconds=MAX_MICROS):
+            raise SqlError("bad-duration", f"{str(text)[:40]} is longer than a century", hint=hint)
+        return text
     if not isinstance(text, str):
         raise SqlError("bad-duration", f"{str(text)[:40]} is no duration: it is no text", hint=hint)
     rest = re.sub(r"^\s*interval\b", "", text[:200], flags=re.IGNORECASE)
@@ -138,9 +144,9 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(microseconds=total)
 
 
-def parse_wait(text: str) -> timedelta:
+def parse_wait(text: Duration) -> timedelta:
     """A span of time that somebody can wait for: none that is negative."""
     found = parse_duration(text)
     if found < timedelta(0):
-        raise SqlError("bad-duration", f"{text[:40]!r} is negative", hint="Write for example '10 seconds'.")
+        raise SqlError("bad-duration", f"{str(text)[:40]!r} is negative", hint="Write for example '10 seconds'.")
     return found

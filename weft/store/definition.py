@@ -15,7 +15,7 @@ from typing import Any
 from weft.algebra.windows import duration_text, micros
 from weft.errors import EngineError, SqlError
 from weft.plan.placement import AT_HOME, Moved, Placement
-from weft.sql.ddl import parse_duration
+from weft.sql.ddl import Duration, parse_duration
 
 FOREVER = "forever"
 _KINDS: Mapping[str, type] = {"keep": str, "eager": bool, "mark": str, "tree": str, "truths": bool, "pasts": list}
@@ -87,12 +87,17 @@ class QueryDefinition:
         return replace(self, pasts=tuple(past for past in self.pasts if until is not None and past.until > until))
 
 
-@lru_cache(maxsize=1000)
-def parse_keep(text: str) -> timedelta | None:
+def parse_keep(said: Duration) -> timedelta | None:
     """How long closed windows are kept; None for ever."""
-    if text == FOREVER:
+    if said == FOREVER:
         return None
-    keep = parse_duration(text)
+    keep = _parsed(said) if isinstance(said, str) else parse_duration(said)
     if keep < timedelta(0):
-        raise EngineError("bad-keep", f"keep={text!r} is negative", hint="Say '7 days', or 'forever'.")
+        raise EngineError("bad-keep", f"keep={str(said)!r} is negative", hint="Say '7 days', or 'forever'.")
     return keep
+
+
+@lru_cache(maxsize=1000)
+def _parsed(text: str) -> timedelta:
+    """Thousands of queries are kept equally long."""
+    return parse_duration(text)

@@ -12,7 +12,7 @@ from weft.backend.duck import Duck
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
-from weft.registry.changes import moved
+from weft.registry.changes import moved, still_complete_from
 from weft.registry.registered import Registered
 from weft.segments.cache import TableCache
 from weft.segments.files import Files
@@ -199,9 +199,12 @@ def _moved_later(
     for row in stored:
         one = planned.get(row.name)
         if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
-            counted = replace(one.row, from_batch=row.from_batch)
+            # How it is kept is what was said last; what it was computed for is what the tick found.
+            planned_for = replace(row.definition, placement=one.placement, pasts=one.row.definition.pasts)
+            counted = replace(row, definition=planned_for)
             definition = moved(counted, row.definition.placement, tick.batch_id + 1, moment)
-            changes[row.name] = {"definition": definition}
+            complete_from = still_complete_from(one, row, tick.watermark)
+            changes[row.name] = {"definition": definition, "complete_from": complete_from}
     return changes
 
 

@@ -1,0 +1,68 @@
+"""The newest closed window of a query that has rows: going back in time, over what is stored and no further."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.algebra.windows import micros
+from weft.read.answers import Answers
+from weft.read.reader import NEVER, kept_sql, result_schema
+from weft.registry.registered import Stay
+from weft.segments.rows import START
+from weft.store.source import slice_rows
+
+
+def latest(answers: Answers) -> pa.Table:
+    """The newest closed window that has rows, of those that are kept; of a query without a window, its totals."""
+    if not answers.query.needs.window.clock.sliced:
+        return answers.totals()
+    ends = answers.ends(None, None)
+    stop, size = len(ends), 1
+    while stop:
+        part = ends[max(0, stop - size) : stop]
+        table = answers.windows(part)
+        if table.num_rows:
+            return table.filter(pc.equal(table.column(1), pc.max(table.column(1))))
+        # Before these the first with rows is the last to hold the newest row there, unless HAVING leaves none.
+        newest = _newest_slice(answers, part[0])
+        if newest is None:
+            break
+        stop = min(stop - len(part), bisect_right(ends, newest + micros(answers.window.range)))
+        size = min(2 * size, answers.most_at_once)
+    return result_schema(answers.query.needs).empty_table()
+
+
+def _newest_slice(answers: Answers, before: int) -> int | None:
+    """The start of the newest slice before a moment with a row that the query's predicate lets through.
+
+    Time is gone through backwards, in spans that double, and where no file has rows not at all.
+    """
+    files, end, length = answers.files(), before, micros(answers.window.range)
+    while True:
+        end = min(end, max((file.time_to for file in files if file.time_from < end), default=-NEVER))
+        if end == -NEVER:
+            return None
+        starts = [_last_start(answers, stay, end - length, end) for stay in answers.query.stays]
+        newest = max((start for start in starts if start is not None), default=None)
+        if newest is not None:
+            return newest
+        end, length = end - length, 2 * length
+
+
+def _last_start(answers: Answers, stay: Stay, first: int, end: int) -> int | None:
+    """The last slice that starts from `first` to before `end` with a row of the query, of a time of its life."""
+    node = stay.needs.parts[0].node if stay.until is not None else answers.routes[0].node
+    if node not in answers.state.synopses:
+        return None
+    synopsis = answers.state.within(answers.state.synopses[node], stay.since, stay.until)
+    if not synopsis.data:
+        return None
+    cache = answers.reader.cache
+    schema = cache.get(synopsis.data[0]).schema
+    source = slice_rows(cache, synopsis, sorted(synopsis.dimensions), schema, first, end)
+    sql = f"SELECT max({START}) AS newest FROM ({source.sql}) WHERE {kept_sql(stay.needs)}"
+    start: int | None = answers.reader.duck.run(sql, source.tables)["newest"][0].as_py()
+    return start
