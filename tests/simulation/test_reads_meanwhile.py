@@ -18,7 +18,6 @@ from weft.read.reader import Reader
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
 from weft.store import tend
-from weft.store.snapshot import Reader as Snapshot
 
 READS: dict[str, Callable[[weft.ContinuousQuery], object]] = {
     "one window": lambda query: query.result(end="1970-01-01T00:00:04")["n"].to_pylist(),
@@ -42,17 +41,15 @@ def test_a_query_is_read_while_its_first_tick_commits(world: World, groups: str,
         world.run([tick(second, "a")])
     query = engine.register(f"SELECT count(*) AS n FROM s{groups}", name="new")
     before = READS[read](query)
-    read_of = Registry.read
+    known = Registry.query
 
-    def slowly(registry: Registry, name: str, catalog: Snapshot) -> Registered:
-        with patch.object(Registry, "read", read_of):
+    def slowly(registry: Registry, name: str) -> Registered:
+        with patch.object(Registry, "query", known):
             world._do(tick(9, "a"))
-        with engine.catalog.read() as later:
-            return registry.read(name, later)
+        return known(registry, name)
 
-    # As a process reads that runs the stream itself: the state is the one that it knows, and what is registered newer.
-    committed = engine._committed_state("s")
-    with patch.object(committed, "_is_newest", lambda _: True), patch.object(Registry, "read", slowly):
+    # As a process reads that runs the stream itself: the state is the one that it knows, what is registered is newer.
+    with patch.object(engine, "_runs", lambda stream: True), patch.object(Registry, "query", slowly):
         assert READS[read](query) == before
     assert query.status == "running"
 
