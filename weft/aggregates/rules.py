@@ -18,7 +18,7 @@ from weft.sql.expressions import (
     Literal,
     Slot,
 )
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, adjusted_decimal, decimal
+from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, decimal
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,12 @@ def _average(arguments: tuple[Expression, ...], where: Expression | None) -> Pla
         total = _double_sum(value, where)
         return Plain((total, count), divide(slot(total), slot(count)))
     total = statistic("sum", value, where=where)
-    counted = Cast(slot(count), decimal(20, 0))
-    scale = max(6, total.type.scale + 20 + 1)
-    quotient = Call(
-        "/", (slot(total), counted), adjusted_decimal(total.type.precision - total.type.scale + scale, scale)
-    )
-    empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
     kind = _average_type((value.type,))
-    return Plain((total, count), Case(((empty, Literal(None, kind)),), Cast(quotient, kind), kind))
+    # Spark divides straight into the type of the average: by way of the type of a quotient, which has room for more
+    # digits before the point and for fewer after it, the last ones would be lost.
+    quotient = Call("/", (slot(total), Cast(slot(count), decimal(20, 0))), kind)
+    empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
+    return Plain((total, count), Case(((empty, Literal(None, kind)),), quotient, kind))
 
 
 def _average_type(arguments: tuple[DataType, ...]) -> DataType:
