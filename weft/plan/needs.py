@@ -18,6 +18,7 @@ from weft.plan.shards import shard
 from weft.plan.windows import Window
 from weft.sql.expressions import (
     Aggregate,
+    Call,
     Case,
     Expression,
     Literal,
@@ -89,7 +90,8 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     """Take a canonical query apart, as far as its placement says."""
     groups = tuple(Dimension(_guarded(expression, query.where)) for expression in query.groups)
     originals = _carried(query)
-    carried = tuple(Dimension(_guarded(expression, query.where)) for expression in originals)
+    over_keys = [_over_keys(expression, frozenset(query.groups)) for expression in originals]
+    carried = tuple(Dimension(_guarded(expression, query.where)) for expression in over_keys)
     sharding = shard(query.where, groups, whole=placement.truths)
     base = frozenset(groups) | frozenset(carried) | sharding.dimensions
     aggregates = sorted(
@@ -175,6 +177,17 @@ def _guarded(expression: Expression, where: Expression | None) -> Expression:
     if where is None or not can_fail(expression):
         return expression
     return Case(((where, expression),), Literal(None, expression.type), expression.type)
+def _over_keys(expression: Expression, groups: frozenset[Expression]) -> Expression:
+    """The expression over the keys as rows are grouped by them, to which -0.0 is 0.0: a sum with 0.0 makes it so."""
+
+    def key(node: Expression) -> Expression | None:
+        if node not in groups:
+            return None
+        return Call("+", (node, Literal(0.0, node.type)), node.type) if node.type.is_fractional else node
+
+    return transform(expression, key)
+
+
 
 
 def _guarded_aggregate(aggregate: Aggregate, where: Expression | None) -> Aggregate:

@@ -23,7 +23,7 @@ from weft.sql.query import AggregateTypes
 from weft.sql.rewrites import case
 from weft.sql.scope import Scope
 from weft.sql.size import check_written, size
-from weft.sql.types import BOOLEAN, STRING, DataType
+from weft.sql.types import BOOLEAN, DOUBLE, STRING, DataType
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
@@ -192,6 +192,8 @@ class ExpressionBinder:
         if type(node) is exp.Cast and _has_suffix(node.this):
             return self._suffixed(node.this.name, node)
         value, kind = self.bind(node.this), self._type(node.args["to"])
+        if kind.is_fractional and not value.value and text.startswith("-"):
+            value = Literal(-0.0, DOUBLE)  # which no decimal is
         if not castable(value.type, kind):
             raise wrong_type(f"a {value.type} cannot be cast to {kind}")
         if isinstance(node, exp.TryCast):

@@ -55,7 +55,7 @@ def number(text: str) -> Literal:
         whole = int(text) if len(text) <= MAX_PRECISION + 2 else None
         if whole is not None and fits(whole, BIGINT):
             return Literal(whole, INT if fits(whole, INT) else BIGINT)
-    exact = Decimal(text)
+    exact = _unsigned_zero(Decimal(text))
     _, digits, exponent = exact.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale, 1)
@@ -67,6 +67,11 @@ def number(text: str) -> Literal:
 
 def digits_of(literal: Literal) -> DataType:
     """The smallest decimal type that holds an integer constant: what Spark gives it next to a decimal."""
+def _unsigned_zero(value: Decimal) -> Decimal:
+    """The value as Java's BigDecimal has it, which knows no -0.0."""
+    return value if value else value.copy_abs()
+
+
     assert isinstance(literal.value, int)
     return decimal(len(str(abs(literal.value))), 0)
 
@@ -109,7 +114,7 @@ def _whole(value: Decimal, kind: DataType) -> Literal | None:
 def _rounded(value: Decimal, kind: DataType) -> Literal | None:
     with localcontext(prec=2 * MAX_PRECISION + 2):
         try:
-            exact = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
+            exact = _unsigned_zero(value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP))
         except InvalidOperation:
             return None
     whole_digits = max(len(exact.as_tuple().digits) - kind.scale, 0) if exact else 0
