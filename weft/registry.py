@@ -107,18 +107,19 @@ class Registry:
         """Keep a stream; False when the very same one is there already."""
         with self._lock:
             self.refresh()
-            if self._has_stream(stream):
+            if self._has_stream(stream) and self._streams[stream.name].stored() == stream.stored():
                 return False
             with self._catalog.write() as catalog:
                 # Asked again: another process may have added one of this name in between.
                 self.follow(catalog)
-                if self._has_stream(stream):
+                known = self._has_stream(stream)
+                if known and self._streams[stream.name].stored() == stream.stored():
                     return False
-                catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
+                catalog.put_stream(StreamRow(name=stream.name, definition=stream.stored()))
                 revision = catalog.revision()
             self._streams[stream.name] = stream
             self._changed(revision)
-            return True
+            return not known
 
     def _has_stream(self, stream: Stream) -> bool:
         """Whether the very same stream is there; refuses another one of its name, or of one that SQL takes for it."""
