@@ -31,10 +31,13 @@ class Plain:
 
 @dataclass(frozen=True)
 class Holistic:
-    """An aggregate made of value counts: `kind` says what is read from them, `fraction` which percentile."""
+    """An aggregate made of counts of values: `kind` says what is read from them, `fraction` which percentile.
+
+    Several `values` are counted together, as rows of values; one of them that is NULL makes the row none.
+    """
 
     kind: str
-    value: Expression
+    values: tuple[Expression, ...]
     type: DataType
     fraction: float | None = None
 
@@ -45,13 +48,21 @@ Builder = Callable[[tuple[Expression, ...], Expression | None], Decomposition]
 
 @dataclass(frozen=True)
 class Rule:
-    """One aggregate function: the types it takes, the type it returns, and what it is made of."""
+    """One aggregate function: the types it takes, the type it returns, and what it is made of.
+
+    With `more` it takes `arity` arguments or more of them.
+    """
 
     name: str
     arity: int
     accepts: Callable[[tuple[DataType, ...]], str]
     result: Callable[[tuple[DataType, ...]], DataType]
     build: Builder
+    more: bool = False
+
+    def takes(self, count: int) -> bool:
+        """Whether it takes this many arguments."""
+        return count == self.arity or self.more and count > self.arity
 
 
 def slot(one: Statistic) -> Slot:
@@ -151,16 +162,16 @@ def _at(basic: str) -> Builder:
 
 def _holistic(kind: str, result: Callable[[tuple[DataType, ...]], DataType]) -> Builder:
     def build(arguments: tuple[Expression, ...], where: Expression | None) -> Holistic:
-        value = arguments[0]
+        values = tuple(dict.fromkeys(arguments)) if kind == "distinct" else arguments[:1]
         # Rows that a FILTER leaves out must not count: as NULL they are no value.
         if where is not None:
-            value = Case(((where, value),), Literal(None, value.type), value.type)
+            values = tuple(Case(((where, value),), Literal(None, value.type), value.type) for value in values)
         fraction = None
         if kind == "percentile":
             share = arguments[1] if len(arguments) > 1 else Literal(0.5, DOUBLE)
             assert isinstance(share, Literal)
             fraction = float(share.value)  # type: ignore[arg-type]
-        return Holistic(kind, value, result((value.type,)), fraction)
+        return Holistic(kind, values, result((values[0].type,)), fraction)
 
     return build
 
@@ -203,7 +214,7 @@ BUILT_IN: tuple[Rule, ...] = (
     Rule("stddev_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=True)),
     Rule("min_by", 2, _any, _first, _at("least")),
     Rule("max_by", 2, _any, _first, _at("greatest")),
-    Rule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT))),
+    Rule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT)), more=True),
     Rule("percentile", 2, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
     Rule("median", 1, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
     Rule("mode", 1, _any, _first, _holistic("mode", _first)),

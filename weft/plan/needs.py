@@ -44,12 +44,12 @@ MAX_STATISTICS = 3 * MAX_MEASURES
 
 @dataclass(frozen=True)
 class Part:
-    """The share of a query that one node answers: all plain aggregates, or those over one column's value counts."""
+    """The share of a query that one node answers: all plain aggregates, or those over the counts of `values`."""
 
     node: str
     dimensions: frozenset[Dimension]
     statistics: tuple[Statistic, ...]
-    value: Dimension | None = None
+    values: tuple[Dimension, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     # Totals have no slices, so they belong to no tree.
     tree = placement.tree if query.window is not None else ""
     parts = _parts(query, base, list(made.values()), tree)
-    values = {part.value: index for index, part in enumerate(parts)}
+    homes = {part.values: index for index, part in enumerate(parts)}
     keys = zip((*query.groups, *originals), (*groups, *carried), strict=True)
     slots: dict[Expression, Slot] = {expression: Slot(one.name, one.type) for expression, one in keys}
     measures = []
     for aggregate, made_of in made.items():
         slot = Slot(identity("a", text(aggregate)), aggregate.type)
-        home = values[Dimension(made_of.value) if isinstance(made_of, Holistic) else None]
+        home = homes[_counted(made_of) if isinstance(made_of, Holistic) else ()]
         measures.append(Measure(slot.name, home, made_of))
         slots[aggregate] = slot
 
@@ -134,20 +134,25 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
 
 
 def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
-    """One part for the plain aggregates (or for none at all), one for each column whose values are counted."""
+    """One part for the plain aggregates (or for none at all), one for each expression whose values are counted."""
     running = query.window is None
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
-    counted = by_name({Dimension(each.value) for each in made if isinstance(each, Holistic)})
+    counted = {_counted(each) for each in made if isinstance(each, Holistic)}
     _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
         parts.append(Part(node_id(query.stream, base, running=running, tree=tree), base, kept))
-    for value in counted:
-        wide = base | {value}
-        parts.append(Part(node_id(query.stream, wide, running=running, tree=tree), wide, (ROWS,), value))
+    for values in sorted(counted, key=lambda each: [one.name for one in each]):
+        wide = base.union(values)
+        parts.append(Part(node_id(query.stream, wide, running=running, tree=tree), wide, (ROWS,), values))
     return tuple(parts)
+
+
+def _counted(made_of: Holistic) -> tuple[Dimension, ...]:
+    """What is counted, in one order: (a, b) has as many values as (b, a)."""
+    return by_name({Dimension(one) for one in made_of.values})
 
 
 def _check_many(count: int, most: int, what: str) -> None:
@@ -172,11 +177,6 @@ def _carried(query: Query) -> tuple[Expression, ...]:
     return tuple(sorted(carried, key=text))
 
 
-def _guarded(expression: Expression, where: Expression | None) -> Expression:
-    """The expression for the rows that the query is about, where it could fail on others: they share its node."""
-    if where is None or not can_fail(expression):
-        return expression
-    return Case(((where, expression),), Literal(None, expression.type), expression.type)
 def _over_keys(expression: Expression, groups: frozenset[Expression]) -> Expression:
     """The expression over the keys as rows are grouped by them, to which -0.0 is 0.0: a sum with 0.0 makes it so."""
 
@@ -188,6 +188,11 @@ def _over_keys(expression: Expression, groups: frozenset[Expression]) -> Express
     return transform(expression, key)
 
 
+def _guarded(expression: Expression, where: Expression | None) -> Expression:
+    """The expression for the rows that the query is about, where it could fail on others: they share its node."""
+    if where is None or not can_fail(expression):
+        return expression
+    return Case(((where, expression),), Literal(None, expression.type), expression.type)
 
 
 def _guarded_aggregate(aggregate: Aggregate, where: Expression | None) -> Aggregate:

@@ -303,7 +303,7 @@ def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
 def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
     for part in needs.parts:
         one = nodes.setdefault(part.dimensions, Wanted(needs.window is None, part.dimensions))
-        one.counts_values &= part.value is not None
+        one.counts_values &= bool(part.values)
         one.statistics.update(part.statistics)
         if needs.window is not None:
             one.windows.add(needs.window)
