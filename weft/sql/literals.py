@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from math import isfinite
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from weft.errors import SqlError
 from weft.sql.expressions import Literal, Value
@@ -22,9 +23,10 @@ FALSE = Literal(False, BOOLEAN)
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 DATE_TEXT = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
+# The name of a zone stands only behind seconds, as in Spark.
 TIME_TEXT = re.compile(
     DATE_TEXT.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?)?)?", re.ASCII)
+    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?|(?(6)[A-Z]\w*(?:/[A-Z][\w+-]*)+|(?!)))?)?", re.ASCII)
 
 
 def is_whole(text: str) -> bool:
@@ -65,13 +67,13 @@ def number(text: str) -> Literal:
     return Literal(exact, decimal(precision, scale))
 
 
-def digits_of(literal: Literal) -> DataType:
-    """The smallest decimal type that holds an integer constant: what Spark gives it next to a decimal."""
 def _unsigned_zero(value: Decimal) -> Decimal:
     """The value as Java's BigDecimal has it, which knows no -0.0."""
     return value if value else value.copy_abs()
 
 
+def digits_of(literal: Literal) -> DataType:
+    """The smallest decimal type that holds an integer constant: what Spark gives it next to a decimal."""
     assert isinstance(literal.value, int)
     return decimal(len(str(abs(literal.value))), 0)
 
@@ -147,7 +149,8 @@ def _from_text(text: str, kind: DataType) -> Literal | None:
 
 TEXT_HINTS = {
     "date": "Write dates as '2026-01-31'.",
-    "timestamp": "Write timestamps as '2026-01-31 12:00:00', in UTC or with an offset such as +02:00.",
+    "timestamp": "Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a "
+                 "zone such as Europe/Paris behind it.",
     "boolean": "Write TRUE or FALSE.",
 }
 
@@ -181,9 +184,18 @@ def _timestamp(text: str) -> datetime:
     year, month, day = (int(part or 1) for part in found.groups()[:3])
     hour, minute, second = (int(part or 0) for part in found.groups()[3:6])
     micros = int((found[7] or "").ljust(6, "0")[:6])
-    zone: timezone = UTC
-    if found[8] and found[8][0] in "+-":
-        hours, _, minutes = found[8][1:].partition(":")
+    return datetime(year, month, day, hour, minute, second, micros, tzinfo=_zone(found[8] or "")).astimezone(UTC)
+
+
+def _zone(text: str) -> tzinfo:
+    """A zone by its offset or its name. Of two moments with one local time both Java and Python take the first."""
+    if text.startswith(("+", "-")):
+        hours, _, minutes = text[1:].partition(":")
         offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        zone = timezone(offset if found[8][0] == "+" else -offset)
-    return datetime(year, month, day, hour, minute, second, micros, tzinfo=zone).astimezone(UTC)
+        return timezone(offset if text[0] == "+" else -offset)
+    if "/" not in text:
+        return UTC
+    try:
+        return ZoneInfo(text)
+    except (ZoneInfoNotFoundError, OSError):  # a folder of zones is an error of the operating system
+        raise ValueError(text) from None
