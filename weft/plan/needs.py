@@ -6,7 +6,7 @@ need the same thing say so in the same words and share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Holistic, Plain
@@ -78,6 +78,8 @@ class Needs:
     order: tuple[OrderItem, ...]
     limit: int | None
     tree: str = ""
+    # The predicate as it was meant, for people; the residue says the same over slots.
+    where: Expression | None = field(default=None, compare=False)
 
 
 def node_id(stream: str, dimensions: frozenset[Dimension], *, running: bool, tree: str = "") -> str:
@@ -130,6 +132,7 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in query.order),
         limit=query.limit,
         tree=tree,
+        where=query.where,
     )
 
 
