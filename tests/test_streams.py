@@ -12,10 +12,10 @@ import pytest
 import weft
 from weft.aggregates.catalog import AggregateCatalog
 from weft.errors import WeftError
-from weft.registry import Registry
+from weft.feeds.streams import Stream, define_stream
+from weft.registry.registry import Registry
 from weft.sql.bind import compile_query
 from weft.store.catalog import Catalog, sqlite_url
-from weft.streams import Stream, define_stream
 
 SCHEMA = "ts timestamp, none string"
 

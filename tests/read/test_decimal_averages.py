@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Plain
 from weft.aggregates.statistics import BASICS, Statistic
-from weft.read.duck import Duck
-from weft.read.functions import OVERFLOW
-from weft.read.merge import merge_sql
-from weft.read.render import duck_sql
-from weft.read.types import arrow_type, duck_type
+from weft.algebra.types import MAX_PRECISION, DataType, decimal
+from weft.backend.duck import Duck
+from weft.backend.functions import OVERFLOW
+from weft.backend.merge import merge_sql
+from weft.backend.render import duck_sql
+from weft.segments.types import arrow_type, duck_type
 from weft.spark.render import spark_sql
 from weft.sql.bind import compile_expression
-from weft.sql.types import MAX_PRECISION, DataType, decimal
 
 ROWS = 21
 SLICES = 4

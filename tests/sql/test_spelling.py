@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
 from weft.sql.bind import compile_expression
 from weft.sql.spelling import spelled
-from weft.sql.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
 
 COLUMNS: dict[str, DataType] = {"i": INT, "j": INT, "b": BIGINT, "x": DOUBLE, "y": DOUBLE, "m": decimal(10, 2), "s": STRING, "p": BOOLEAN,
                                 "q": BOOLEAN, "day": DATE, "ts": TIMESTAMP, "a b": INT}

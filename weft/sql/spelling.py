@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 
-from weft.sql.coercion import wider
-from weft.sql.expressions import (
+from weft.algebra.coercion import wider
+from weft.algebra.expressions import (
     Aggregate,
     Call,
     Case,
@@ -45,7 +45,7 @@ Spelling = tuple[str, int]
 def spelled(expression: Expression) -> str:
     """The expression as a person would write it.
 
-    >>> from weft.sql.types import BOOLEAN, DOUBLE
+    >>> from weft.algebra.types import BOOLEAN, DOUBLE
     >>> spelled(Call("<", (Literal(30.0, DOUBLE), Column("temp", DOUBLE)), BOOLEAN))
     'temp > 30'
     """
