@@ -35,6 +35,8 @@ ALLOWED = {
     "typing",
     "unicodedata",
     "weft",
+    # rules of time zones, which are the same each time they are looked up
+    "zoneinfo",
 }
 NEVER = {
     "pyspark",

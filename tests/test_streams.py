@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import weft
+from weft.aggregates.catalog import AggregateCatalog
 from weft.errors import WeftError
 from weft.feeds.streams import Stream, define_stream
+from weft.registry.registry import Registry
+from weft.sql.bind import compile_query
+from weft.store.catalog import Catalog, sqlite_url
 
 SCHEMA = "ts timestamp, none string"
 
@@ -52,6 +57,43 @@ def test_what_has_a_wrong_type_is_refused_by_a_code(given: dict[str, Any], code:
     with pytest.raises(WeftError) as refused:
         define(**given)
     assert refused.value.code == code and refused.value.hint
+
+
+class Frame:
+    """As much of a streaming DataFrame as a stream is defined by."""
+
+    isStreaming = True
+    dtypes = [("ts", "timestamp"), ("v", "int"), ("Tags", "array<string>"), ("raw", "binary"), ("at", "timestamp_ntz")]
+
+
+def test_a_column_that_cannot_be_computed_with_is_told_of(tmp_path: Path) -> None:
+    """In the process that added the stream, and in one that reads what was kept."""
+    stream = define(source=None, path=None, schema=None, dataframe=Frame())
+    assert [name for name, _ in stream.columns] == ["ts", "v"]
+    catalog = Catalog(sqlite_url(tmp_path / "catalog.db"))
+    Registry(catalog).add_stream(stream)
+    for schema in (stream.schema, Registry(catalog).stream("s").schema):
+        for column, kind in (("tags", "array<string>"), ("raw", "binary"), ("s.at", "timestamp_ntz")):
+            with pytest.raises(WeftError, match=f"is there, but its type {kind}") as refused:
+                compile_query(f"SELECT max({column}) FROM s", {"s": schema}, AggregateCatalog())
+            assert refused.value.code == "unsupported-type" and refused.value.hint and refused.value.position
+        with pytest.raises(WeftError, match="unknown-column"):
+            compile_query("SELECT max(nothing) FROM s", {"s": schema}, AggregateCatalog())
+    with pytest.raises(WeftError, match="'at' is timestamp_ntz, not timestamp") as refused:
+        define(source=None, path=None, schema=None, dataframe=Frame(), event_time="at")
+    assert refused.value.code == "bad-event-time"
+    catalog.close()
+
+
+def test_what_cannot_be_computed_with_is_no_part_of_what_a_stream_is(tmp_path: Path) -> None:
+    """A state from before such columns were kept knows the same stream, and hears of them when it is added again."""
+    stream = define(source=None, path=None, schema=None, dataframe=Frame())
+    catalog = Catalog(sqlite_url(tmp_path / "catalog.db"))
+    registry = Registry(catalog)
+    assert registry.add_stream(replace(stream, unusable=()))
+    assert not registry.add_stream(stream) and not registry.add_stream(stream)
+    assert registry.stream("s").unusable == Registry(catalog).stream("s").unusable == stream.unusable
+    catalog.close()
 
 
 def test_a_path_may_be_a_path(tmp_path: Path) -> None:

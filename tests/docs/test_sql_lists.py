@@ -71,7 +71,7 @@ def aggregates_text() -> str:
     rows = []
     for rule in BUILT_IN:
         others = [name for name, target in ALIASES.items() if target == rule.name]
-        call = "count(DISTINCT x)" if rule.name == "count distinct" else \
+        call = "count(DISTINCT x, ...)" if rule.name == "count distinct" else \
             f"{rule.name}(x, {'p' if rule.name == 'percentile' else 'y'})" if rule.arity == 2 else f"{rule.name}(x)"
         rows.append([code(call), code(*others), types_of(rule), kept_for(rule)])
     for name, target in BY_EVENT_TIME.items():

@@ -61,3 +61,13 @@ def test_what_means_the_same_has_the_same_name() -> None:
     assert nodes(needs("count(*)", by="k, i")) == nodes(needs("sum(j)", by="i, k"))
     first, second = (needs("count(*)", where=f"WHERE {text}") for text in ("i > 5 AND j < 3", "3 > j AND 5 < i"))
     assert nodes(first) == nodes(second)
+
+
+@pytest.mark.parametrize("condition", ["m < {}", "m >= {}", "m = {}", "m IN ({}, 1.00)", "x < {}D", "x = {}D", "x < {}", "x IN ({}D, 1D)", "x <=> {}D"])
+def test_there_is_one_zero_to_compare_with(condition: str) -> None:
+    """Sets of cuts take the two zeros for one, and files of partial rows know their cuts by text: a history was lost."""
+    columns = f"{COLUMNS}, m decimal(9,2)"
+    plus, minus = (needs("count(*)", columns=columns, where=f"WHERE {condition.format(zero)}") for zero in ("0.0", "-0.0"))
+    assert plus == minus and repr(plus.cuts) == repr(minus.cuts) and nodes(plus) == nodes(minus)
+    filtered = [needs(f"sum(i) FILTER (WHERE {condition.format(zero)})", columns=columns) for zero in ("0.0", "-0.0")]
+    assert statistics(filtered[0]) == statistics(filtered[1])

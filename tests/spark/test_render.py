@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 INF = float("inf")
 KINDS = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, decimal(10, 2), decimal(38, 10), STRING, DATE,
-         TIMESTAMP)
+         TIMESTAMP, decimal(9, 0))
 # A name as unkind as a name can be.
 COLUMNS = tuple(Column(f"c `{place}` -- '${{x}}", kind) for place, kind in enumerate(KINDS))
 WORD, SIZE = Literal("a(b)", STRING), Literal(1, INT)

@@ -146,10 +146,11 @@ class AggregateCatalog:
                 f"{name} does not take DISTINCT",
                 hint="count(DISTINCT x) is the aggregate over distinct values.",
             )
-        if len(arguments) != rule.arity:
+        if not rule.takes(len(arguments)):
+            wanted = f"{rule.arity} or more" if rule.more else str(rule.arity)
             raise SqlError(
                 "wrong-arguments",
-                f"{rule.name} takes {rule.arity} argument(s), not {len(arguments)}",
+                f"{rule.name} takes {wanted} argument(s), not {len(arguments)}",
                 hint="count(*) counts rows; every other aggregate names what it is over.",
             )
         kinds = tuple(argument.type for argument in arguments)

@@ -18,7 +18,7 @@ from weft.algebra.expressions import (
     Literal,
     Slot,
 )
-from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, adjusted_decimal, decimal
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, decimal
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,13 @@ class Plain:
 
 @dataclass(frozen=True)
 class Holistic:
-    """An aggregate made of value counts: `kind` says what is read from them, `fraction` which percentile."""
+    """An aggregate made of counts of values: `kind` says what is read from them, `fraction` which percentile.
+
+    Several `values` are counted together, as rows of values; one of them that is NULL makes the row none.
+    """
 
     kind: str
-    value: Expression
+    values: tuple[Expression, ...]
     type: DataType
     fraction: float | None = None
 
@@ -45,13 +48,21 @@ Builder = Callable[[tuple[Expression, ...], Expression | None], Decomposition]
 
 @dataclass(frozen=True)
 class Rule:
-    """One aggregate function: the types it takes, the type it returns, and what it is made of."""
+    """One aggregate function: the types it takes, the type it returns, and what it is made of.
+
+    With `more` it takes `arity` arguments or more of them.
+    """
 
     name: str
     arity: int
     accepts: Callable[[tuple[DataType, ...]], str]
     result: Callable[[tuple[DataType, ...]], DataType]
     build: Builder
+    more: bool = False
+
+    def takes(self, count: int) -> bool:
+        """Whether it takes this many arguments."""
+        return count == self.arity or self.more and count > self.arity
 
 
 def slot(one: Statistic) -> Slot:
@@ -100,14 +111,12 @@ def _average(arguments: tuple[Expression, ...], where: Expression | None) -> Pla
         total = _double_sum(value, where)
         return Plain((total, count), divide(slot(total), slot(count)))
     total = statistic("sum", value, where=where)
-    counted = Cast(slot(count), decimal(20, 0))
-    scale = max(6, total.type.scale + 20 + 1)
-    quotient = Call(
-        "/", (slot(total), counted), adjusted_decimal(total.type.precision - total.type.scale + scale, scale)
-    )
-    empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
     kind = _average_type((value.type,))
-    return Plain((total, count), Case(((empty, Literal(None, kind)),), Cast(quotient, kind), kind))
+    # Spark divides straight into the type of the average: by way of the type of a quotient, which has room for more
+    # digits before the point and for fewer after it, the last ones would be lost.
+    quotient = Call("/", (slot(total), Cast(slot(count), decimal(20, 0))), kind)
+    empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
+    return Plain((total, count), Case(((empty, Literal(None, kind)),), quotient, kind))
 
 
 def _average_type(arguments: tuple[DataType, ...]) -> DataType:
@@ -153,16 +162,16 @@ def _at(basic: str) -> Builder:
 
 def _holistic(kind: str, result: Callable[[tuple[DataType, ...]], DataType]) -> Builder:
     def build(arguments: tuple[Expression, ...], where: Expression | None) -> Holistic:
-        value = arguments[0]
+        values = tuple(dict.fromkeys(arguments)) if kind == "distinct" else arguments[:1]
         # Rows that a FILTER leaves out must not count: as NULL they are no value.
         if where is not None:
-            value = Case(((where, value),), Literal(None, value.type), value.type)
+            values = tuple(Case(((where, value),), Literal(None, value.type), value.type) for value in values)
         fraction = None
         if kind == "percentile":
             share = arguments[1] if len(arguments) > 1 else Literal(0.5, DOUBLE)
             assert isinstance(share, Literal)
             fraction = float(share.value)  # type: ignore[arg-type]
-        return Holistic(kind, value, result((value.type,)), fraction)
+        return Holistic(kind, values, result((values[0].type,)), fraction)
 
     return build
 
@@ -205,7 +214,7 @@ BUILT_IN: tuple[Rule, ...] = (
     Rule("stddev_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=True)),
     Rule("min_by", 2, _any, _first, _at("least")),
     Rule("max_by", 2, _any, _first, _at("greatest")),
-    Rule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT))),
+    Rule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT)), more=True),
     Rule("percentile", 2, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
     Rule("median", 1, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
     Rule("mode", 1, _any, _first, _holistic("mode", _first)),

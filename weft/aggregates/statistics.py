@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from weft.algebra.expressions import Expression, identity, text
 from weft.algebra.types import BIGINT, DOUBLE, DataType, adjusted_decimal, decimal
+from weft.sql.spelling import filter_text, spelled
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,20 @@ class Statistic:
     def name(self) -> str:
         return identity("s", str(self))
 
+    @property
+    def spelled(self) -> str:
+        """For people: as the aggregate that it is or is a part of, over expressions as they write them."""
+        inside = ", ".join(map(spelled, self.arguments)) or "*"
+        return f"{SPELLED.get(self.basic, self.basic)}({inside}){filter_text(self.where)}"
+
     def __str__(self) -> str:
         inside = ", ".join(map(text, self.arguments)) or "*"
         where = f" filter ({text(self.where)})" if self.where is not None else ""
         return f"{self.basic}({inside}){where}"
+
+
+# How basic statistics are called in a query, where that is another name.
+SPELLED = {"wide_sum": "sum", "least": "min_by", "greatest": "max_by"}
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Equivalent spellings are one tree, and the tree means what the text meant.
 
-Comparisons are = < <= with a constant on the right of =; NOT stands only before what cannot absorb it; the parts of AND
-and OR are flat, without repeats and in one order; x = 1 OR x = 2 is x IN (1, 2). Values never change: nothing is
-re-associated, and no error is folded away. Parts that can fail on a row stay behind those that cannot, in the order in
-which they were written, because `port <> 0 AND length / port > 5` is a guard and its halves must not change places.
+Comparisons are = < <= with a constant on the right of =, and know one zero, 0.0; NOT stands only before what cannot
+absorb it; the parts of AND and OR are flat, without repeats and in one order; x = 1 OR x = 2 is x IN (1, 2). Values
+never change: nothing is re-associated, and no error is folded away. Parts that can fail on a row stay behind those that
+cannot, in the order in which they were written, because `port <> 0 AND length / port > 5` is a guard and its halves
+must not change places.
 
 Idempotent: canonical(canonical(e)) == canonical(e).
 """
@@ -146,7 +147,7 @@ def _ordered(parts: Iterable[Expression]) -> tuple[Expression, ...]:
 
 
 def _comparison(operator: str, left: Expression, right: Expression) -> Expression:
-    left, right = _narrowed(left, right)
+    left, right = map(_one_zero, _narrowed(left, right))
     if operator in ("=", "<=>") and _place(right) < _place(left):
         left, right = right, left
     if isinstance(left, Literal) and isinstance(right, Literal):
@@ -162,6 +163,13 @@ def _comparison(operator: str, left: Expression, right: Expression) -> Expressio
         if operator == "=" and constant.type == BOOLEAN and constant.value is not None:
             return other if constant.value else negated(other)
     return Call(operator, (left, right), BOOLEAN)
+
+
+def _one_zero(expression: Expression) -> Expression:
+    """0.0 for -0.0: no comparison tells them apart."""
+    if isinstance(expression, Literal) and expression.type.is_fractional and expression.value == 0:
+        return Literal(0.0, expression.type)
+    return expression
 
 
 def _place(expression: Expression) -> tuple[bool, str]:
@@ -204,7 +212,7 @@ def _compare(operator: str, left: Literal, right: Literal) -> Literal | None:
 
 def _membership(operand: Expression, values: Iterable[Expression]) -> Expression:
     """x IN (...): constants sorted and once, one value is =, and a NULL in the list is OR NULL."""
-    distinct = list(dict.fromkeys(values))
+    distinct = list(dict.fromkeys(map(_one_zero, values)))
     known = [value for value in distinct if not (isinstance(value, Literal) and value.value is None)]
     if len(known) < len(distinct):
         inside = [_membership(operand, known)] if known else []

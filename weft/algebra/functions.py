@@ -53,7 +53,20 @@ from weft.algebra.signatures import (
     whole_division,
 )
 from weft.algebra.size import check_written, size
-from weft.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, STRING, TIMESTAMP, TINYINT, DataType
+from weft.algebra.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    DataType,
+    decimal,
+)
 from weft.errors import SqlError
 
 MANY = 1000
@@ -205,6 +218,8 @@ TIMES = (
     Function("day", 1, 1, _PART, aliases=("dayofmonth",)),
     *_one(_PART, "year", "quarter", "month", "dayofweek", "dayofyear", "weekofyear"),
     *_one(_CLOCK, "hour", "minute", "second"),
+    # EXTRACT(SECOND FROM x), with the microseconds that second(x) leaves out.
+    Function("extract_second", 1, 1, fixed(TIMESTAMP, returns=decimal(8, 6))),
     Function("last_day", 1, 1, fixed(DATE, returns=DATE)),
     Function("date_trunc", 2, 2, truncate),
     Function("trunc", 2, 2, truncate),
@@ -238,7 +253,7 @@ FORBIDDEN = frozenset({"java_method", "reflect", "try_reflect", "transform"})
 
 
 # Operators: their names here are no names of functions in SQL.
-OPERATORS = frozenset({"and", "or", "not", "in", "div", "is_null", "negate"})
+OPERATORS = frozenset({"and", "or", "not", "in", "div", "is_null", "negate", "extract_second"})
 
 
 def function_named(name: str, others: Iterable[str] = ()) -> Function:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from math import isfinite
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from weft.algebra.expressions import Literal, Value
 from weft.algebra.types import (
@@ -33,9 +34,10 @@ FALSE = Literal(False, BOOLEAN)
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 DATE_TEXT = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
+# The name of a zone stands only behind seconds, as in Spark.
 TIME_TEXT = re.compile(
     DATE_TEXT.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?)?)?", re.ASCII)
+    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?|(?(6)[A-Z]\w*(?:/[A-Z][\w+-]*)+|(?!)))?)?", re.ASCII)
 
 
 def is_whole(text: str) -> bool:
@@ -66,7 +68,7 @@ def number(text: str) -> Literal:
         whole = int(text) if len(text) <= MAX_PRECISION + 2 else None
         if whole is not None and fits(whole, BIGINT):
             return Literal(whole, INT if fits(whole, INT) else BIGINT)
-    exact = Decimal(text)
+    exact = _unsigned_zero(Decimal(text))
     _, digits, exponent = exact.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale, 1)
@@ -74,6 +76,11 @@ def number(text: str) -> Literal:
         raise SqlError("wrong-type", f"the number has more than {MAX_PRECISION} digits",
                        hint="Write it as a double, as in 1e3.")
     return Literal(exact, decimal(precision, scale))
+
+
+def _unsigned_zero(value: Decimal) -> Decimal:
+    """The value as Java's BigDecimal has it, which knows no -0.0."""
+    return value if value else value.copy_abs()
 
 
 def digits_of(literal: Literal) -> DataType:
@@ -120,7 +127,7 @@ def _whole(value: Decimal, kind: DataType) -> Literal | None:
 def _rounded(value: Decimal, kind: DataType) -> Literal | None:
     with localcontext(prec=2 * MAX_PRECISION + 2):
         try:
-            exact = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
+            exact = _unsigned_zero(value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP))
         except InvalidOperation:
             return None
     whole_digits = max(len(exact.as_tuple().digits) - kind.scale, 0) if exact else 0
@@ -153,7 +160,8 @@ def _from_text(text: str, kind: DataType) -> Literal | None:
 
 TEXT_HINTS = {
     "date": "Write dates as '2026-01-31'.",
-    "timestamp": "Write timestamps as '2026-01-31 12:00:00', in UTC or with an offset such as +02:00.",
+    "timestamp": "Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a "
+                 "zone such as Europe/Paris behind it.",
     "boolean": "Write TRUE or FALSE.",
 }
 
@@ -187,9 +195,18 @@ def _timestamp(text: str) -> datetime:
     year, month, day = (int(part or 1) for part in found.groups()[:3])
     hour, minute, second = (int(part or 0) for part in found.groups()[3:6])
     micros = int((found[7] or "").ljust(6, "0")[:6])
-    zone: timezone = UTC
-    if found[8] and found[8][0] in "+-":
-        hours, _, minutes = found[8][1:].partition(":")
+    return datetime(year, month, day, hour, minute, second, micros, tzinfo=_zone(found[8] or "")).astimezone(UTC)
+
+
+def _zone(text: str) -> tzinfo:
+    """A zone by its offset or its name. Of two moments with one local time both Java and Python take the first."""
+    if text.startswith(("+", "-")):
+        hours, _, minutes = text[1:].partition(":")
         offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        zone = timezone(offset if found[8][0] == "+" else -offset)
-    return datetime(year, month, day, hour, minute, second, micros, tzinfo=zone).astimezone(UTC)
+        return timezone(offset if text[0] == "+" else -offset)
+    if "/" not in text:
+        return UTC
+    try:
+        return ZoneInfo(text)
+    except (ZoneInfoNotFoundError, OSError):  # a folder of zones is an error of the operating system
+        raise ValueError(text) from None

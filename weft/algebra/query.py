@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from weft.algebra.expressions import Aggregate, Expression, text
@@ -13,11 +13,15 @@ from weft.algebra.windows import Window
 
 @dataclass(frozen=True)
 class StreamSchema:
-    """What a query may know of a stream: its columns in order, and which of them is the event time."""
+    """What a query may know of a stream: its columns in order, and which of them is the event time.
+
+    `unusable` are further columns of types that cannot be computed with, which are named as Spark names them.
+    """
 
     name: str
     columns: Mapping[str, DataType]
     event_time: str
+    unusable: Mapping[str, str] = field(default_factory=dict)
 
 
 class AggregateTypes(Protocol):

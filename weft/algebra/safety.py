@@ -12,8 +12,8 @@ TOTAL = frozenset("""
     sign sqrt cbrt exp ln log10 log2 pow & | ^ ~ shiftleft shiftright hash xxhash64 md5 sha1 sha2 crc32
     upper lower trim ltrim rtrim length concat concat_ws substring left right replace translate lpad rpad reverse repeat
     instr locate startswith endswith contains regexp_extract regexp_replace ascii initcap
-    year quarter month day dayofweek dayofyear weekofyear hour minute second date_trunc trunc datediff last_day
-    unix_timestamp unix_micros unix_millis unix_seconds date_format
+    year quarter month day dayofweek dayofyear weekofyear hour minute second extract_second date_trunc trunc datediff
+    last_day unix_timestamp unix_micros unix_millis unix_seconds date_format
 """.split())
 
 

@@ -208,9 +208,11 @@ def common_without_strings(name: str, arguments: Arguments) -> Expression:
 
 
 def whole(name: str, arguments: Arguments) -> Expression:
-    """ceil and floor: a bigint, or a decimal without a fraction."""
+    """ceil and floor: a bigint, or a decimal without a fraction, which one that has none is already."""
     argument = numeric(arguments[0], name)
     if argument.type.is_decimal:
+        if argument.type.scale == 0:
+            return Call(name, (argument,), argument.type)
         digits = min(argument.type.precision - argument.type.scale + 1, MAX_PRECISION)
         return Call(name, (argument,), decimal(digits, 0))
     return Call(name, (argument if argument.type == BIGINT else implicit(argument, DOUBLE),), BIGINT)

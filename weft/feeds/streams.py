@@ -54,10 +54,13 @@ class Stream:
     options: Mapping[str, str] = field(default_factory=dict)
     # How far ahead of the clock an event time may be, None for any distance.
     max_ahead: timedelta | None = None
+    # Columns of a DataFrame that queries cannot compute with, and their types in Spark's words: no part of what the
+    # stream is, only of what is said when somebody asks for one.
+    unusable: tuple[tuple[str, str], ...] = ()
 
     @property
     def schema(self) -> StreamSchema:
-        return StreamSchema(self.name, dict(self.columns), self.event_time)
+        return StreamSchema(self.name, dict(self.columns), self.event_time, dict(self.unusable))
 
     @property
     def delay(self) -> int:
@@ -76,6 +79,10 @@ class Stream:
             "max_ahead": None if self.max_ahead is None else duration_text(self.max_ahead),
         }
 
+    def stored(self) -> dict[str, Any]:
+        """The definition, and what else the catalog keeps of the stream."""
+        return {**self.definition(), **({"unusable": [list(one) for one in self.unusable]} if self.unusable else {})}
+
     @classmethod
     def from_definition(cls, name: str, kept: Mapping[str, Any]) -> Stream:
         columns = parse_schema(", ".join(f"{quoted(column)} {kind}" for column, kind in kept["columns"]))
@@ -89,6 +96,7 @@ class Stream:
             kept["options"],
             # A stream from before there was a limit has the usual one.
             _ahead(kept.get("max_ahead", DEFAULT_AHEAD)),
+            tuple((column, kind) for column, kind in kept.get("unusable", ())),
         )
 
 
@@ -114,6 +122,7 @@ def define_stream(
             "a stream is either a source or a streaming DataFrame",
             hint='Give source="parquet", path=..., schema=..., or dataframe=spark.readStream...',
         )
+    unusable: tuple[tuple[str, str], ...] = ()
     if dataframe is not None:
         if not getattr(dataframe, "isStreaming", False):
             raise StreamError(
@@ -122,6 +131,7 @@ def define_stream(
                 hint="Make it with spark.readStream instead of spark.read.",
             )
         schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in dataframe.dtypes if _usable(kind))
+        unusable = tuple((column, kind) for column, kind in dataframe.dtypes if not _usable(kind))
     if schema is None:
         raise StreamError(
             "no-schema",
@@ -139,16 +149,18 @@ def define_stream(
         )
     wanted = event_time.lower() if isinstance(event_time, str) else None
     found = next((column for column, _ in columns if column.lower() == wanted), None)
-    if found is None:
+    kinds = {column: str(kind) for column, kind in (*columns, *unusable)}
+    other = next((column for column, _ in unusable if column.lower() == wanted), None)
+    if found is None and other is None:
         raise StreamError(
             "no-event-time",
             f"stream {name!r} has no column {event_time!r} to take its time from",
             hint=f"Its columns are {', '.join(column for column, _ in columns)}.",
         )
-    if dict(columns)[found] != TIMESTAMP:
+    if found is None or dict(columns)[found] != TIMESTAMP:
         raise StreamError(
             "bad-event-time",
-            f"column {found!r} is {dict(columns)[found]}, not timestamp",
+            f"column {found or other!r} is {kinds[found or other or '']}, not timestamp",
             hint="Declare it as timestamp, or cast it in the DataFrame that you hand over.",
         )
     delay = parse_duration(watermark)
@@ -162,7 +174,8 @@ def define_stream(
         path = os.fspath(path)
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
         check_text("" if text is None else text, what, longest)
-    return Stream(name, columns, found, delay, source, path, _options(name, options, columns), _ahead(max_ahead))
+    given = _options(name, options, columns)
+    return Stream(name, columns, found, delay, source, path, given, _ahead(max_ahead), unusable)
 
 
 def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -> dict[str, str]:
@@ -242,7 +255,7 @@ def quoted(column: str) -> str:
 
 
 def _usable(kind: str) -> bool:
-    """Whether queries can compute with a type; a DataFrame's other columns are left behind."""
+    """Whether queries can compute with a type; of a DataFrame's other columns only their names are kept."""
     try:
         parse_schema(f"x {kind}")
     except SqlError:

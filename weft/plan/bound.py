@@ -69,9 +69,8 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
     """The bound of a query that keeps closed windows that long, None for ever; `delay` is the stream's, in micros."""
     counts = [_groups(part, dict(needs.cuts)) for part in needs.parts]
     groups = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
-    different = tuple(
-        sorted({str(one) for part in needs.parts for one in part.dimensions if _values(one, dict(needs.cuts)) is None})
-    )
+    endless = {one for part in needs.parts for one in part.dimensions if _values(one, dict(needs.cuts)) is None}
+    different = tuple(sorted({one.spelled for one in endless}))
     match needs.window:
         case Running():
             because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property
 
-from weft.algebra.expressions import Expression, identity, text
+from weft.algebra.expressions import Call, Expression, identity, text
 from weft.algebra.types import INTEGRAL_BITS, MAX_PRECISION, DataType
+from weft.sql.spelling import spelled
 
 Cut = int | float | Decimal
 # Python computes with 28 digits unless it is told otherwise, even a minus sign.
@@ -32,6 +33,16 @@ class Dimension:
     @property
     def type(self) -> DataType:
         return self.expression.type
+
+    @property
+    def spelled(self) -> str:
+        """For people: the expression as they write it, times as times."""
+        if not self.cells:
+            return spelled(self.expression)
+        ordinal = self.expression
+        # Cells of moments and days are cut as whole numbers.
+        timed = isinstance(ordinal, Call) and ordinal.function in ("unix_micros", "datediff")
+        return f"cells({spelled(ordinal.arguments[0] if timed and isinstance(ordinal, Call) else ordinal)})"
 
     def __str__(self) -> str:
         return f"cells({text(self.expression)})" if self.cells else text(self.expression)

@@ -7,14 +7,15 @@ from datetime import datetime
 from itertools import islice
 
 from weft.aggregates.statistics import ROWS
-from weft.algebra.expressions import Slot, text, transform
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
+from weft.plan.dimensions import Dimension
 from weft.plan.finer import NotShared
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
+from weft.sql.spelling import spelled
 
 MAX_READERS = 8
 # With nothing shared there is a reason for every pair of nodes.
@@ -32,7 +33,7 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
         lines.append(f"  a tick takes about {seconds_text(bill.total)}, {whole} of it for Spark to read its rows")
         lines += [f"  it would take {seconds_text(price)} {what}" for what, price in (others or {}).items()]
     lines += [f"  slices {slices_text(slicing)}" for slicing, _ in network.trees.values()] or ["  slices none"]
-    names = {one.name: str(one) for node in network.nodes for one in node.dimensions}
+    names = {one.name: one.spelled for node in network.nodes for one in node.dimensions}
     lines += [
         f"  {names[name]}: {len(points)} cut{'s' if len(points) != 1 else ''}"
         for name, points in network.cuts
@@ -66,17 +67,12 @@ def explain_query(
 ) -> str:
     """What one query reads, how its result is made, what it costs, and what is not shared with it and why."""
     lines = [f"query {name}", f"  window {needs.window.explained}"]
-    named = {one.name: one for part in needs.parts for one in part.dimensions}
-
-    def spell(slot: object) -> Slot | None:
-        return Slot(str(named[slot.name]), slot.type) if isinstance(slot, Slot) and slot.name in named else None
-
-    if needs.residue is not None:
-        lines.append(f"  keeps groups with {text(transform(needs.residue, spell)).replace('$', '')}")
+    if needs.where is not None:
+        lines.append(f"  keeps rows with {spelled(needs.where)}")
     for part in needs.parts:
         node = network.by_id.get(part.node)
-        statistics = sorted(str(one) for one in part.statistics if one != ROWS) or [str(ROWS)]
-        lines.append(f"  reads {_dimensions(sorted(map(str, part.dimensions)))}: {', '.join(statistics)}")
+        statistics = sorted(one.spelled for one in part.statistics if one != ROWS) or [ROWS.spelled]
+        lines.append(f"  reads {_dimensions(part.dimensions)}: {', '.join(statistics)}")
         if node is None:
             lines.append("    a node of its own from the next tick on")
             continue
@@ -121,7 +117,7 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
     several = f" in slices {slices_text(node.slicing)}" if len(network.trees) > 1 and node.clock.sliced else ""
     lines = [
         f"{indent}{node_label(node)} {source}{several}{cost}",
-        f"{indent}  statistics {', '.join(sorted(map(str, node.statistics)))}",
+        f"{indent}  statistics {', '.join(sorted(one.spelled for one in node.statistics))}",
     ]
     if node.windows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
@@ -134,11 +130,11 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
 def node_label(node: Node) -> str:
     """A node by what it is grouped by."""
     kind = "node" if node.clock.sliced else "totals"
-    return f"{kind} {_dimensions([str(one) for one in sorted(node.dimensions, key=str)])}"
+    return f"{kind} {_dimensions(node.dimensions)}"
 
 
-def _dimensions(names: list[str]) -> str:
-    return f"({', '.join(names)})"
+def _dimensions(dimensions: Iterable[Dimension]) -> str:
+    return f"({', '.join(sorted(one.spelled for one in dimensions))})"
 
 
 def _some(readers: tuple[str, ...] | list[str]) -> str:

@@ -180,5 +180,4 @@ def _dimensions(node: str, needs: Needs) -> tuple[str, ...]:
 
 def _keys(needs: Needs, part: Part) -> tuple[str, ...]:
     """What the part is grouped by once its predicate is applied."""
-    value = {part.value.name} if part.value is not None else set()
-    return tuple(sorted({one.name for one in (*needs.groups, *needs.carried)} | value))
+    return tuple(sorted({one.name for one in (*needs.groups, *needs.carried, *part.values)}))

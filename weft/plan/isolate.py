@@ -51,8 +51,8 @@ def failing_alike(queries: Mapping[str, Needs]) -> dict[str, tuple[str, ...]]:
 
 def _what_can_fail(part: Part) -> Hashable:
     """What of a part decides on which rows it fails."""
-    value = None if part.value is None else part.value.expression
-    return frozenset(_compared(one.expression) for one in part.dimensions), part.statistics, value
+    values = tuple(one.expression for one in part.values)
+    return frozenset(_compared(one.expression) for one in part.dimensions), part.statistics, values
 
 
 def _compared(expression: Expression) -> Hashable:

@@ -6,13 +6,14 @@ need the same thing say so in the same words and share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS, Statistic
 from weft.algebra.expressions import (
     Aggregate,
+    Call,
     Case,
     Expression,
     Literal,
@@ -43,12 +44,12 @@ MAX_STATISTICS = 3 * MAX_MEASURES
 
 @dataclass(frozen=True)
 class Part:
-    """The share of a query that one node answers: all plain aggregates, or those over one column's value counts."""
+    """The share of a query that one node answers: all plain aggregates, or those over the counts of `values`."""
 
     node: str
     dimensions: frozenset[Dimension]
     statistics: tuple[Statistic, ...]
-    value: Dimension | None = None
+    values: tuple[Dimension, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Needs:
     order: tuple[OrderItem, ...]
     limit: int | None
     tree: str = ""
+    # The predicate as it was meant, for people; the residue says the same over slots.
+    where: Expression | None = field(default=None, compare=False)
 
 
 def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree: str = "") -> str:
@@ -89,7 +92,8 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     """Take a canonical query apart, as far as its placement says."""
     groups = tuple(Dimension(_guarded(expression, query.where)) for expression in query.groups)
     originals = _carried(query)
-    carried = tuple(Dimension(_guarded(expression, query.where)) for expression in originals)
+    over_keys = [_over_keys(expression, frozenset(query.groups)) for expression in originals]
+    carried = tuple(Dimension(_guarded(expression, query.where)) for expression in over_keys)
     sharding = shard(query.where, groups, whole=placement.truths)
     base = frozenset(groups) | frozenset(carried) | sharding.dimensions
     aggregates = sorted(
@@ -100,13 +104,13 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
     tree = placement.of(query.window).tree
     parts = _parts(query, base, list(made.values()), tree)
-    values = {part.value: index for index, part in enumerate(parts)}
+    homes = {part.values: index for index, part in enumerate(parts)}
     keys = zip((*query.groups, *originals), (*groups, *carried), strict=True)
     slots: dict[Expression, Slot] = {expression: Slot(one.name, one.type) for expression, one in keys}
     measures = []
     for aggregate, made_of in made.items():
         slot = Slot(identity("a", text(aggregate)), aggregate.type)
-        home = values[Dimension(made_of.value) if isinstance(made_of, Holistic) else None]
+        home = homes[_counted(made_of) if isinstance(made_of, Holistic) else ()]
         measures.append(Measure(slot.name, home, made_of))
         slots[aggregate] = slot
 
@@ -127,24 +131,30 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in query.order),
         limit=query.limit,
         tree=tree,
+        where=query.where,
     )
 
 
 def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
-    """One part for the plain aggregates (or for none at all), one for each column whose values are counted."""
+    """One part for the plain aggregates (or for none at all), one for each expression whose values are counted."""
     clock = query.window.clock
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
-    counted = by_name({Dimension(each.value) for each in made if isinstance(each, Holistic)})
+    counted = {_counted(each) for each in made if isinstance(each, Holistic)}
     _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
         parts.append(Part(node_id(query.stream, base, clock=clock, tree=tree), base, kept))
-    for value in counted:
-        wide = base | {value}
-        parts.append(Part(node_id(query.stream, wide, clock=clock, tree=tree), wide, (ROWS,), value))
+    for values in sorted(counted, key=lambda each: [one.name for one in each]):
+        wide = base.union(values)
+        parts.append(Part(node_id(query.stream, wide, clock=clock, tree=tree), wide, (ROWS,), values))
     return tuple(parts)
+
+
+def _counted(made_of: Holistic) -> tuple[Dimension, ...]:
+    """What is counted, in one order: (a, b) has as many values as (b, a)."""
+    return by_name({Dimension(one) for one in made_of.values})
 
 
 def _check_many(count: int, most: int, what: str) -> None:
@@ -167,6 +177,17 @@ def _carried(query: Query) -> tuple[Expression, ...]:
         assert parts is not None, "binding refuses what cannot be computed from aggregates"
         carried |= parts
     return tuple(sorted(carried, key=text))
+
+
+def _over_keys(expression: Expression, groups: frozenset[Expression]) -> Expression:
+    """The expression over the keys as rows are grouped by them, to which -0.0 is 0.0: a sum with 0.0 makes it so."""
+
+    def key(node: Expression) -> Expression | None:
+        if node not in groups:
+            return None
+        return Call("+", (node, Literal(0.0, node.type)), node.type) if node.type.is_fractional else node
+
+    return transform(expression, key)
 
 
 def _guarded(expression: Expression, where: Expression | None) -> Expression:

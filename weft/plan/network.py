@@ -168,7 +168,7 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
             entry = wanted.get(part.node)
             if entry is None:
                 entry = wanted[part.node] = Wanted(needs.window.clock, part.dimensions, needs.tree)
-            entry.counts_values &= part.value is not None
+            entry.counts_values &= bool(part.values)
             entry.statistics.update(part.statistics)
             entry.readers.add(name)
             entry.windows.update(needs.window.as_sliced())

@@ -37,7 +37,7 @@ def graphviz(network: Network) -> str:
 
 def _box(node: Node) -> list[str]:
     """What stands in a box: group-by, how many statistics, windows and readers."""
-    group = ", ".join(sorted(map(str, node.dimensions)))
+    group = ", ".join(sorted(one.spelled for one in node.dimensions))
     counts = [
         _many(len(node.statistics), "statistic"),
         _many(len(node.windows), "window") if node.clock.sliced else "totals",

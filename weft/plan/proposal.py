@@ -32,7 +32,7 @@ def explain_proposal(
         now, then = before.by_id.get(part.node), after.by_id[part.node]
         if now is not None:
             lines.append(f"  reads {node_label(then)}, which is there for {len(now.readers)} other queries")
-            more = [str(one) for one in then.statistics if one not in now.statistics and one != ROWS]
+            more = [one.spelled for one in then.statistics if one not in now.statistics and one != ROWS]
             if more:
                 lines.append(f"    adds {', '.join(sorted(more))}")
         elif then.parent is not None:

@@ -304,7 +304,7 @@ def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
 def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
     for part in needs.parts:
         one = nodes.setdefault(part.dimensions, Wanted(needs.window.clock, part.dimensions))
-        one.counts_values &= part.value is not None
+        one.counts_values &= bool(part.values)
         one.statistics.update(part.statistics)
         one.windows.update(needs.window.as_sliced())
 

@@ -29,6 +29,8 @@ from weft.algebra.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataTy
 from weft.plan.dimensions import EXACT, Cut, Dimension, highest_decimal
 
 CONNECTIVES = frozenset({"and", "or", "not"})
+# What is infinite on one side of zero or on the other: pow(-0.0, -1) is -Infinity. Keys hold 0.0 for either zero.
+SIGNED_AT_ZERO = frozenset({"pow"})
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,10 @@ def _over_values(
 ) -> Expression | None:
     """The atom computed from dimensions that are there anyway, or None where it reads anything else."""
     found: set[Dimension] = set()
+    signed = any(isinstance(node, Call) and node.function in SIGNED_AT_ZERO for node in walk(atom))
 
     def read(node: Expression) -> Expression | None:
-        if node in values:
+        if node in values and not (signed and node.type.is_fractional):
             found.add(values[node])
             return Slot(values[node].name, node.type)
         if isinstance(node, Call) and node.function == "is_null":

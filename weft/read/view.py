@@ -58,9 +58,9 @@ def columns_of(needs: Needs, part: Part) -> tuple[str, ...]:
     residue = (
         {node.name for node in walk(needs.residue) if isinstance(node, Slot)} if needs.residue is not None else set()
     )
-    value = {part.value.name} if part.value is not None else set()
     statistics = {name for one in part.statistics for name in (one.name, *(other.name for other in one.needs))}
-    return tuple(sorted(statistics | value | residue | {one.name for one in (*needs.groups, *needs.carried)}))
+    names = {one.name for one in (*needs.groups, *needs.carried, *part.values)}
+    return tuple(sorted(statistics | residue | names))
 
 
 def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
@@ -72,7 +72,7 @@ def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
         slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
         source = f"(SELECT * FROM {source} WHERE {duck_sql(needs.residue, slots)})"
     measures = [one for one in needs.measures if one.part == index]
-    if part.value is not None:
+    if part.values:
         return _counted(source, keys, part, measures, changes=changes)
     merged = merge_sql(source, named, part.statistics, [("max(start)", "tick")] if changes else [])
     slots = {}
@@ -89,13 +89,16 @@ def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
 
 def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Measure], *, changes: bool) -> str:
     """Measures read from value counts: merged by value first, then in the order of the values."""
-    assert part.value is not None
+    counted = [quoted(one.name) for one in part.values]
+    all_there = " AND ".join(f"{one} IS NOT NULL" for one in counted)
+    # A row of several values is read for nothing but how many there are.
+    shown = counted[0] if len(counted) == 1 else f"CASE WHEN {all_there} THEN true END"
     value, count = "counted_value", "counted_rows"
     names = [quoted(key) for key in keys]
     tick = ["max(start) AS tick"] if changes else []
-    by = ", ".join([*names, quoted(part.value.name)])
+    by = ", ".join([*names, *counted])
     counts = (
-        f"SELECT {', '.join([*names, *tick, f'{quoted(part.value.name)} AS {value}'])}, "
+        f"SELECT {', '.join([*names, *tick, f'{shown} AS {value}'])}, "
         f"CAST(sum({quoted(ROWS.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
     )
     partition = f"PARTITION BY {', '.join(names)} " if names else ""

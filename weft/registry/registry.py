@@ -107,16 +107,17 @@ class Registry:
         """Keep a stream; False when the very same one is there already."""
         with self._changing:
             self.refresh()
-            if self._declared.has_stream(stream):
+            if self._declared.has_stream(stream) and self._declared.streams[stream.name].stored() == stream.stored():
                 return False
             with self._catalog.write() as catalog:
                 # Asked again: another process may have added one of this name in between.
                 self.follow(catalog)
-                if self._declared.has_stream(stream):
+                known = self._declared.has_stream(stream)
+                if known and self._declared.streams[stream.name].stored() == stream.stored():
                     return False
-                catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
+                catalog.put_stream(StreamRow(name=stream.name, definition=stream.stored()))
             self.refresh()
-            return True
+            return not known
 
     def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
         """Keep a user-defined aggregate; False when the very same one is there already."""

@@ -127,5 +127,6 @@ _FORMS: dict[str, Callable[[Call, Sequence[str]], str]] = {
     "^": lambda _, given: f"({given[0]} ^ {given[1]})",
     "~": lambda _, given: f"(~ {given[0]})",
     "negate": lambda _, given: f"(- {given[0]})",
+    "extract_second": lambda _, given: f"extract(SECOND FROM {given[0]})",
     "try_cast": lambda call, given: f"try_cast({given[0]} AS {spark_type(call.type)})",
 }

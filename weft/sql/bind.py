@@ -64,7 +64,7 @@ class _QueryBinder:
         self.select = select
         self.stream, qualifiers = self._from(streams)
         self.aggregates = aggregates.over(self.stream.event_time)
-        self.scope = Scope(self.stream.columns, qualifiers)
+        self.scope = Scope(self.stream.columns, qualifiers, unusable=self.stream.unusable)
         self.window: Window = Running()
         self.parts = 0
 

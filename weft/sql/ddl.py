@@ -101,6 +101,13 @@ def type_named(name: str, precision: int | None = None, scale: int | None = None
     return TYPES[word]
 
 
+def unusable_hint(kind: str) -> str:
+    """What to do about a column of a type that cannot be computed with, as Spark writes the type."""
+    word = re.split(r"[^a-z_]", kind.lower(), maxsplit=1)[0]
+    make = "Make a column of it in the DataFrame that you hand over"
+    return f"{make}. {TYPE_HINTS[word]}" if word in TYPE_HINTS else f"{make}, one for each part that is needed."
+
+
 def _type(ddl: str, found: re.Match[str]) -> tuple[DataType, int]:
     digits = DIGITS.match(ddl, found.end())
     try:

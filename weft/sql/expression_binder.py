@@ -18,7 +18,7 @@ from weft.algebra.literals import FALSE, NULL, TRUE, fits, is_whole, number
 from weft.algebra.query import AggregateTypes
 from weft.algebra.rewrites import case
 from weft.algebra.size import check_written, size
-from weft.algebra.types import BOOLEAN, STRING, DataType
+from weft.algebra.types import BOOLEAN, DOUBLE, STRING, DataType
 from weft.errors import SqlError
 from weft.sql.aggregate_call import bind_aggregate
 from weft.sql.ddl import type_named
@@ -35,7 +35,13 @@ FLIPPED: dict[type[exp.Expr], str] = {exp.GT: "<", exp.GTE: "<="}
 NEGATED: dict[type[exp.Expr], str] = {exp.NEQ: "=", exp.NullSafeNEQ: "<=>"}
 UNARY: dict[type[exp.Expr], str] = {exp.Not: "not", exp.Neg: "negate", exp.BitwiseNot: "~"}
 FIELDS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "weekofyear", "DAY": "day",
-          "DAYOFWEEK": "dayofweek", "DOW": "dayofweek", "DOY": "dayofyear", "HOUR": "hour", "MINUTE": "minute"}
+          "DAYOFWEEK": "dayofweek", "DOW": "dayofweek", "DOY": "dayofyear", "HOUR": "hour", "MINUTE": "minute",
+          "SECOND": "extract_second"}
+SHORT_FIELDS = {"Y": "YEAR", "YR": "YEAR", "YRS": "YEAR", "YEARS": "YEAR", "QTR": "QUARTER", "MON": "MONTH",
+                "MONS": "MONTH", "MONTHS": "MONTH", "W": "WEEK", "WEEKS": "WEEK", "D": "DAY", "DAYS": "DAY",
+                "H": "HOUR", "HR": "HOUR", "HRS": "HOUR", "HOURS": "HOUR", "M": "MINUTE", "MIN": "MINUTE",
+                "MINS": "MINUTE", "MINUTES": "MINUTE", "S": "SECOND", "SEC": "SECOND", "SECS": "SECOND",
+                "SECONDS": "SECOND"}
 NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery", exp.Select: "a subquery", exp.Exists: "EXISTS", exp.Window: "a window function (OVER)",
     exp.Star: "SELECT *", exp.Lambda: "a lambda", exp.Bracket: "an array or map element", exp.Tuple: "a row of values",
@@ -186,6 +192,8 @@ class ExpressionBinder:
         value, kind = number(text), self._type(node.args["to"])
         if kind.is_integral and (not isinstance(value.value, int) or not fits(value.value, kind)):
             raise wrong_type(f"the number {text[:40]} is no {kind}, which its last letter says")
+        if kind.is_fractional and not value.value and text.startswith("-"):
+            value = Literal(-0.0, DOUBLE)  # which no decimal is
         return cast(value, kind)
 
     def _cast(self, node: exp.Expr) -> Expression:
@@ -208,10 +216,10 @@ class ExpressionBinder:
         return type_named(CAST_TYPES.get(name, name), *(digits if len(digits) <= 2 else [-1]))
 
     def _extract(self, node: exp.Expr) -> Expression:
-        unit = node.this.name.upper()
+        unit = SHORT_FIELDS.get(node.this.name.upper(), node.this.name.upper())
         if unit not in FIELDS:
             raise SqlError("unsupported-clause", f"EXTRACT of {unit[:40]} is not supported",
-                           hint=f"Use one of {', '.join(FIELDS)}, or second(...).")
+                           hint=f"Use one of {', '.join(FIELDS)}.")
         return FUNCTIONS[FIELDS[unit]].build((self.bind(node.expression),))
 
     def _position(self, node: exp.Expr) -> Expression:

@@ -12,6 +12,7 @@ from weft.algebra.expressions import Column, Expression, WindowPart
 from weft.algebra.functions import NONDETERMINISTIC, function_named
 from weft.algebra.types import DataType
 from weft.errors import SqlError
+from weft.sql.ddl import unusable_hint
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -29,6 +30,7 @@ class Scope:
     qualifiers: frozenset[str] = frozenset()
     windowed: bool = False
     aliases: Mapping[str, Expression] = field(default_factory=dict)
+    unusable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = {name.lower(): Column(name, kind) for name, kind in self.columns.items()}
@@ -82,7 +84,12 @@ class Scope:
         return WindowPart("window")
 
     def _unknown(self, name: str) -> SqlError:
-        hint = near(name.rpartition(".")[2], [*self.columns, *self.aliases])
+        last = name.rpartition(".")[2]
+        for column, kind in self.unusable.items():
+            if column.lower() == last.lower():
+                return SqlError("unsupported-type", f"the column {column[:60]!r} is there, but its type {kind[:60]} "
+                                "cannot be computed with", hint=unusable_hint(kind))
+        hint = near(last, [*self.columns, *self.aliases])
         if name.lower() in ("window", "window.start", "window.end"):
             hint = "There is a window where GROUP BY has window(...)."
         return SqlError("unknown-column", f"there is no column {name[:60]!r}", hint=hint)

@@ -118,7 +118,8 @@ def keep_words(sql: str, tokens: Sequence[Token]) -> None:
 def _refuse_inner_clauses(sql: str, tokens: Sequence[Token]) -> None:
     """Clauses stand outside all parentheses, but for FILTER (WHERE ..), WITHIN GROUP (ORDER BY ..), EXTRACT(.. FROM x).
 
-    The parser tries others: f(a LIMIT f(a LIMIT .. takes it twice as long with each.
+    And but for IS DISTINCT FROM, which is no clause. The parser tries others: f(a LIMIT f(a LIMIT .. takes it twice as
+    long with each.
     """
     depth = 0
     for at, token in enumerate(tokens):
@@ -127,7 +128,9 @@ def _refuse_inner_clauses(sql: str, tokens: Sequence[Token]) -> None:
         if depth > 0 and kind in CLAUSE_WORDS and tokens[at - 1].token_type is not TokenType.DOT:
             opens = tokens[at - 1].token_type is TokenType.L_PAREN and kind in (TokenType.WHERE, TokenType.ORDER_BY)
             field = kind is TokenType.FROM and at > 2 and tokens[at - 3].text.upper() == "EXTRACT"
-            if not opens and not field:
+            compares = kind is TokenType.FROM and at > 2 and tokens[at - 1].token_type is TokenType.DISTINCT \
+                and tokens[at - 2].token_type in (TokenType.IS, TokenType.NOT)
+            if not opens and not field and not compares:
                 raise SqlError("syntax-error", f"cannot parse the text: {token.text} stands inside parentheses",
                                position=position_at(sql, token.start))
 

@@ -266,7 +266,7 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY length DESC) FROM packets
 SELECT extract(EPOCH FROM ts) FROM packets
 ----
 [unsupported-clause] EXTRACT of EPOCH is not supported (line 1, column 27)
-  hint: Use one of YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFWEEK, DOW, DOY, HOUR, MINUTE, or second(...).
+  hint: Use one of YEAR, QUARTER, MONTH, WEEK, DAY, DAYOFWEEK, DOW, DOY, HOUR, MINUTE, SECOND.
 ====
 SELECT count(*) FROM packets WHERE saddr = X'41'
 ----

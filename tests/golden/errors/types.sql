@@ -44,17 +44,17 @@ SELECT count(*) FROM trades WHERE day = '2026-02-30'
 SELECT count(*) FROM trades WHERE at > 'yesterday'
 ----
 [wrong-type] the text 'yesterday' is no timestamp (line 1, column 35)
-  hint: Write timestamps as '2026-01-31 12:00:00', in UTC or with an offset such as +02:00.
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.
 ====
 SELECT count(*) FROM trades WHERE at > '2026-01-31 25:00:00'
 ----
 [wrong-type] the text '2026-01-31 25:00:00' is no timestamp (line 1, column 35)
-  hint: Write timestamps as '2026-01-31 12:00:00', in UTC or with an offset such as +02:00.
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.
 ====
 SELECT count(*) FROM trades WHERE at > '2026-01-31 10:00 Europe/Berlin'
 ----
 [wrong-type] the text '2026-01-31 10:00 Europe/Berlin' is no timestamp (line 1, column 35)
-  hint: Write timestamps as '2026-01-31 12:00:00', in UTC or with an offset such as +02:00.
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.
 ====
 SELECT count(*) FROM trades WHERE settled = 1
 ----
@@ -328,3 +328,18 @@ SELECT count(*) FROM trades WHERE quantity = 99999999999999999999L
 SELECT count(*) FROM trades WHERE quantity = -CAST(5 AS DATE)
 ----
 [wrong-type] a int cannot be cast to date (line 1, column 52)
+====
+SELECT count(*) FROM packets WHERE ts < TIMESTAMP '2024-01-01 00:00:00 America/Nowhere'
+----
+[wrong-type] the text '2024-01-01 00:00:00 America/Nowhere' is no timestamp (line 1, column 51)
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.
+====
+SELECT count(*) FROM packets WHERE ts < TIMESTAMP '2024-01-01 00:00:00 america/new_york'
+----
+[wrong-type] the text '2024-01-01 00:00:00 america/new_york' is no timestamp (line 1, column 51)
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.
+====
+SELECT count(*) FROM packets WHERE ts < TIMESTAMP '2024-01-01 00:00:00 ../etc/localtime'
+----
+[wrong-type] the text '2024-01-01 00:00:00 ../etc/localtime' is no timestamp (line 1, column 51)
+  hint: Write timestamps as '2026-01-31 12:00:00', in UTC, or with an offset such as +02:00 or the name of a zone such as Europe/Paris behind it.

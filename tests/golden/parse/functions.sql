@@ -208,3 +208,53 @@ stream trades
 window none
 where ((double '1.0' < nanvl(rate, double '0.0')) or isnan(rate))
 select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM trades WHERE EXTRACT(SECOND FROM at) < 1.5
+----
+stream trades
+window none
+where (extract_second(at) < decimal(8,6) '1.500000')
+select n = count(*) : bigint
+====
+SELECT EXTRACT(SECS FROM at) AS s, ceil(CAST(price AS decimal(9,0))) AS c, count(*) AS n FROM trades GROUP BY EXTRACT(SECOND FROM at), price
+----
+stream trades
+window none
+group extract_second(at), price
+select s = extract_second(at) : decimal(8,6)
+select c = ceil(cast(price as decimal(9,0))) : decimal(9,0)
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM trades WHERE EXTRACT(MINS FROM at) = 5
+----
+stream trades
+window none
+where (minute(at) = 5)
+select n = count(*) : bigint
+====
+SELECT count(DISTINCT price, symbol) AS n FROM trades
+----
+stream trades
+window none
+select n = count(distinct price, Symbol) : bigint
+====
+SELECT count(*) AS n FROM trades WHERE at < TIMESTAMP '2024-01-01 00:00:00 America/New_York'
+----
+stream trades
+window none
+where (at < timestamp '2024-01-01T05:00:00+00:00')
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM trades WHERE at < TIMESTAMP '2024-03-10 02:30:00 America/New_York'
+----
+stream trades
+window none
+where (at < timestamp '2024-03-10T07:30:00+00:00')
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM trades WHERE at < TIMESTAMP '2024-11-03 01:30:00.5America/New_York'
+----
+stream trades
+window none
+where (at < timestamp '2024-11-03T05:30:00.500000+00:00')
+select n = count(*) : bigint

@@ -303,3 +303,38 @@ stream packets
 window none
 where ((proto = 6) or null)
 select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM packets WHERE NOT (length IS DISTINCT FROM port)
+----
+stream packets
+window none
+where (length <=> port)
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM packets WHERE (length IS NOT DISTINCT FROM port)
+----
+stream packets
+window none
+where (length <=> port)
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM packets WHERE port <=> length
+----
+stream packets
+window none
+where (length <=> port)
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM packets WHERE (length IS DISTINCT FROM port)
+----
+stream packets
+window none
+where not((length <=> port))
+select n = count(*) : bigint
+====
+SELECT count(*) AS n FROM packets WHERE NOT (port <=> length)
+----
+stream packets
+window none
+where not((length <=> port))
+select n = count(*) : bigint
