@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.types import STRING, TIMESTAMP, DataType
 from weft.algebra.windows import duration_text, micros
 from weft.errors import SqlError, StreamError
@@ -56,8 +56,8 @@ class Stream:
     max_ahead: timedelta | None = None
 
     @property
-    def schema(self) -> StreamSchema:
-        return StreamSchema(self.name, dict(self.columns), self.event_time)
+    def schema(self) -> FeedSchema:
+        return FeedSchema(self.name, dict(self.columns), self.event_time)
 
     @property
     def delay(self) -> int:

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import Query, StreamSchema
+from weft.algebra.query import Query
+from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import duration_text
 from weft.backend.render import duck_sql
 from weft.errors import EngineError
@@ -100,7 +101,7 @@ class Registered:
         return self.needs.window.reach(self.keep)
 
 
-def compiled(row: QueryRow, streams: Mapping[str, StreamSchema], aggregates: AggregateCatalog) -> Registered:
+def compiled(row: QueryRow, streams: Mapping[str, FeedSchema], aggregates: AggregateCatalog) -> Registered:
     """The query that a row of the catalog describes."""
     query = compile_query(row.sql, streams, aggregates)
     row = replace(row, stream=query.stream)
