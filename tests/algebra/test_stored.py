@@ -11,15 +11,16 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
-from tests.algebra.trees import EXPRESSIONS, QUERIES, TYPES, WINDOWS
+from tests.algebra.trees import EXPRESSIONS, QUERIES, RELATIONS, TYPES, WINDOWS
 from tests.golden import golden_files, read_blocks
 from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.algebra.expressions import Column, Expression, Literal
 from weft.algebra.query import Query
+from weft.algebra.relations import Relation
 from weft.algebra.stored import CLASSES, from_json, to_json
 from weft.algebra.types import DOUBLE, INT, DataType
 from weft.algebra.windows import Window
-from weft.sql.bind import compile_query
+from weft.sql.bind import compile_query, compile_relation
 
 
 def through_text(value: object) -> Any:
@@ -34,6 +35,11 @@ def test_expressions_read_back(expression: Expression) -> None:
 @given(WINDOWS)
 def test_windows_read_back(window: Window) -> None:
     assert through_text(window) == window
+
+
+@given(RELATIONS)
+def test_relations_read_back(relation: Relation) -> None:
+    assert through_text(relation) == relation
 
 
 @given(QUERIES)
@@ -52,10 +58,12 @@ def test_whatever_is_compiled_reads_back(path: Path) -> None:
     for block in read_blocks(path):
         query = compile_query(block.given, STREAMS, FakeAggregates())
         assert through_text(query) == query, f"{path}:{block.line}"
+        relation = compile_relation(block.given, STREAMS, FakeAggregates())
+        assert through_text(relation) == relation, f"{path}:{block.line}"
 
 
-def test_every_kind_of_expression_and_window_has_a_form() -> None:
-    for kind in (*get_args(Expression), *get_args(Window)):
+def test_every_kind_of_expression_window_and_relation_has_a_form() -> None:
+    for kind in (*get_args(Expression), *get_args(Window), *get_args(Relation)):
         assert is_dataclass(kind) and CLASSES[kind.__name__] is kind
 
 
@@ -80,15 +88,24 @@ def test_the_form_is_the_one_that_catalogs_hold() -> None:
     six = {"is": "Literal", "value": 6, "type": {"type": "int"}}
     assert to_json(compile_query(sql, STREAMS, FakeAggregates())) == {
         "is": "Query",
-        "stream": "packets",
-        "window": {"is": "Sliding", "range": {"micros": 10_000_000}, "slide": {"micros": 10_000_000}},
-        "groups": [port],
-        "where": {"is": "Call", "function": "=", "arguments": [proto, six], "type": {"type": "boolean"}},
-        "select": [
-            {"is": "SelectItem", "name": "port", "expression": port},
-            {"is": "SelectItem", "name": "n", "expression": total},
+        "blocks": [
+            {
+                "is": "Block",
+                "feed": "packets",
+                "window": {"is": "Sliding", "range": {"micros": 10_000_000}, "slide": {"micros": 10_000_000}},
+                "groups": [port],
+                "where": {"is": "Call", "function": "=", "arguments": [proto, six], "type": {"type": "boolean"}},
+                "aggregates": [total],
+            }
         ],
-        "limit": 3,
+        "finish": {
+            "is": "Finish",
+            "select": [
+                {"is": "SelectItem", "name": "port", "expression": port},
+                {"is": "SelectItem", "name": "n", "expression": total},
+            ],
+            "limit": 3,
+        },
     }
 
 

@@ -79,7 +79,7 @@ def test_queries_are_varied_and_all_accepted() -> None:
     compiled = {query.name: compile_query(query.sql, {"packets": schema}, AggregateCatalog()) for query in queries}
     assert len(compiled) == 500 and len({query.sql for query in queries}) > 400
     assert queries == make_queries(count=500, seed=7) != make_queries(count=500, seed=8)
-    assert any(one.window == Running() for one in compiled.values()) and any(one.having for one in compiled.values())
+    assert any(one.block.window == Running() for one in compiled.values()) and any(one.finish.having for one in compiled.values())
     texts = " ".join(query.sql for query in queries)
     assert all(word in texts for word in ("percentile", "count(DISTINCT", "length >", "saddr =", "FILTER", "LIMIT"))
 

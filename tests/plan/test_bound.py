@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Sliding
 from weft.plan.bound import Bound, bound_of, slices_over
 from weft.plan.needs import analyse
@@ -19,7 +19,7 @@ from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration, parse_schema
 
 COLUMNS = "ts timestamp, saddr string, proto int, length int, ok boolean, small tinyint, rate double"
-SCHEMA = StreamSchema("packets", dict(parse_schema(COLUMNS)), "ts")
+SCHEMA = FeedSchema("packets", dict(parse_schema(COLUMNS)), "ts")
 MINUTE = "window(ts, '1 minute')"
 SECOND = 1_000_000
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Clock
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
@@ -30,7 +30,7 @@ COSTS = Costs()
 
 
 def needs(sql: str, placement: Placement = AT_HOME) -> Needs:
-    schema = StreamSchema("s", dict(parse_schema(SCHEMA)), "ts")
+    schema = FeedSchema("s", dict(parse_schema(SCHEMA)), "ts")
     return analyse(compile_query(sql, {"s": schema}, AGGREGATES), AGGREGATES, placement)
 
 

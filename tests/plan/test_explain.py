@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.plan.bound import bound_of
 from weft.plan.explain import explain_network, explain_query
 from weft.plan.needs import Needs, analyse
@@ -16,7 +16,7 @@ from weft.plan.proposal import explain_proposal
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
-STREAM = StreamSchema("s", dict(parse_schema("ts timestamp, k string, i int, b bigint, temp double, m decimal(9,2), day date")), "ts")
+STREAM = FeedSchema("s", dict(parse_schema("ts timestamp, k string, i int, b bigint, temp double, m decimal(9,2), day date")), "ts")
 
 
 def needs(select: str, where: str = "") -> Needs:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.plan.finish import MIN_FAMILY, lift, plan_finishing
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
-STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int, d double")), "ts")
+STREAM = FeedSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int, d double")), "ts")
 
 
 def needs(where: str = "", window: str = "'10 seconds'", select: str = "count(*) AS n", group: str = "") -> Needs:

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
@@ -19,7 +19,7 @@ WIDER = COLUMNS.replace("i int", "i bigint")
 def needs(select: str, *, by: str = "k", columns: str = COLUMNS, where: str = "") -> Needs:
     text = f"SELECT {select} AS a FROM s {where} GROUP BY window(ts, '1 minute'), {by}"
     aggregates = AggregateCatalog()
-    stream = StreamSchema("s", dict(parse_schema(columns)), "ts")
+    stream = FeedSchema("s", dict(parse_schema(columns)), "ts")
     return analyse(compile_query(text, {"s": stream}, aggregates), aggregates)
 
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
-SCHEMA = StreamSchema("s", dict(parse_schema("ts timestamp, g int, v int, d int, w string")), "ts")
+SCHEMA = FeedSchema("s", dict(parse_schema("ts timestamp, g int, v int, d int, w string")), "ts")
 
 
 @given(st.integers(0, 200), st.sets(st.integers(0, 199), max_size=5))

@@ -13,13 +13,13 @@ import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.expressions import Call, Cast, Column, Expression, Literal, Slot
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.plan.dimensions import EXACT, Dimension, highest_decimal, lowest
 from weft.plan.shards import Sharding, shard
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
-STREAM = StreamSchema(
+STREAM = FeedSchema(
     "s", dict(parse_schema("ts timestamp, k string, i int, b bigint, x double, d decimal(10,2)")), "ts"
 )
 VALUES: dict[str, list[Any]] = {
@@ -73,7 +73,7 @@ def predicate(choose: random.Random, depth: int = 3) -> str:
 
 def where(text: str) -> Expression | None:
     sql = f"SELECT count(*) AS n FROM s WHERE {text} GROUP BY window(ts, '5 seconds')"
-    return compile_query(sql, {"s": STREAM}, AggregateCatalog()).where
+    return compile_query(sql, {"s": STREAM}, AggregateCatalog()).block.where
 
 
 def order(value: Any) -> tuple[int, Any]:
@@ -165,7 +165,7 @@ def test_anything_else_is_kept_as_its_truth() -> None:
     assert names("k LIKE 'a%'") == ["like(k, 'a%')"]
 
 
-WIDE = StreamSchema(
+WIDE = FeedSchema(
     "s", dict(parse_schema("ts timestamp, b bigint, k decimal(38,10), n decimal(38,0), f decimal(38,38)")), "ts"
 )
 EXACTLY = "1234567890123456789012345678.1234567890"
@@ -191,7 +191,7 @@ MOST = "9" * 28 + "." + "9" * 10
 @pytest.mark.parametrize("operator", [">", ">=", "<", "<=", "="])
 def test_decimals_of_any_length_are_cut_exactly(column: str, operator: str, bound: str) -> None:
     sql = f"SELECT count(*) AS n FROM s WHERE {column} {operator} {bound} GROUP BY window(ts, '5 seconds')"
-    condition = compile_query(sql, {"s": WIDE}, AggregateCatalog()).where
+    condition = compile_query(sql, {"s": WIDE}, AggregateCatalog()).block.where
     assert condition is not None
     sharding = shard(condition, [])
     kind = WIDE.columns[column]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -110,3 +112,16 @@ def test_slices_add_up_to_totals_and_totals_to_no_slice() -> None:
     for one, other in feeds:
         assert one.joined(other).feeds(one) and one.joined(other).feeds(other)
         assert one.joined(other) is other.joined(one)
+
+
+def test_no_window_is_none() -> None:
+    """A query without a window of its own has Running(); to ask for None would be no error, and always false."""
+    asked = []
+    for path in sorted((Path(__file__).parents[2] / "weft").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare) and any(ast.unparse(one) == "None" for one in node.comparators):
+                left = ast.unparse(node.left)
+                # The binder's own `window` is a function, and there may be none.
+                if left == "window" or left.endswith(".window") and left != "self.window":
+                    asked.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    assert asked == []

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from weft.algebra.expressions import Aggregate, Cast, Expression
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.types import BIGINT, DOUBLE, DataType, adjusted_decimal
 from weft.errors import SqlError
 from weft.sql.ddl import parse_schema
 
-PACKETS = StreamSchema("packets", dict(parse_schema(
+PACKETS = FeedSchema("packets", dict(parse_schema(
     "ts timestamp, saddr string, daddr string, proto int, port int, length int")), event_time="ts")
-TRADES = StreamSchema("trades", dict(parse_schema(
+TRADES = FeedSchema("trades", dict(parse_schema(
     "at timestamp, Symbol string, price decimal(10,2), quantity bigint, rate double, weight float, day date, "
     "settled boolean, venue smallint, tag tinyint")), event_time="at")
 STREAMS = {"packets": PACKETS, "trades": TRADES}

@@ -73,4 +73,4 @@ def test_every_accepted_golden_query_compiles_with_the_real_catalog() -> None:
         for block in read_blocks(path):
             query = compile_query(block.given, STREAMS, catalog)
             assert isinstance(query, Query)
-            assert all(node.type.name != "void" for item in query.select for node in walk(item.expression))
+            assert all(node.type.name != "void" for item in query.finish.select for node in walk(item.expression))

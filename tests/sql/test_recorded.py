@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tests.sql.fakes import FakeAggregates
 from tests.sql.record_spark import COLUMNS, read
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression, compile_query
 from weft.sql.ddl import parse_schema
@@ -115,7 +115,7 @@ def test_operators_group_as_in_spark_or_the_text_is_refused() -> None:
 
 @pytest.mark.parametrize(("sql", "name"), [pair for pair in read("names").items() if pair[1] != "NULL"])
 def test_names_are_sparks(sql: str, name: str) -> None:
-    stream = StreamSchema("v", KINDS, "t_")
+    stream = FeedSchema("v", KINDS, "t_")
     query = compile_query(f"SELECT {sql}, count(*) AS n FROM v GROUP BY {', '.join(KINDS)}", {"v": stream},
                           FakeAggregates())
-    assert query.select[0].name == name
+    assert query.finish.select[0].name == name

@@ -19,10 +19,11 @@ Value = bool | int | float | Decimal | str | date | datetime | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the stream."""
+    """A column of a feed; `relation` is the name of its scan where a query has several, and else empty."""
 
     name: str
     type: DataType
+    relation: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def transform(expression: Expression, rule: Callable[[Expression], Expression | 
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
-    """The names of the stream's columns that an expression reads."""
+    """The names of the feeds' columns that an expression reads."""
     return frozenset(node.name for node in walk(expression) if isinstance(node, Column))
 
 
@@ -184,7 +185,8 @@ def text(expression: Expression) -> str:
     """
     match expression:
         case Column():
-            return column_text(expression.name)
+            of = f"{column_text(expression.relation)}." if expression.relation else ""
+            return f"{of}{column_text(expression.name)}"
         case Literal():
             return literal_text(expression)
         case Call(function="try_cast"):

@@ -1,90 +1,87 @@
-"""The canonical query: what one SQL text means, in our own words. Past this point there is no sqlglot."""
+"""A query as the network sees it: the blocks that can be shared, and the finish that makes its result of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 from weft.algebra.expressions import Aggregate, Expression, text
-from weft.algebra.types import DataType
+from weft.algebra.relations import OrderItem, SelectItem, item_text, key_text
 from weft.algebra.windows import Window
 
 
 @dataclass(frozen=True)
-class StreamSchema:
-    """What a query may know of a stream: its columns in order, and which of them is the event time.
+class Block:
+    """One aggregate over one feed and one window: what the network can share.
 
-    `unusable` are further columns of types that cannot be computed with, which are named as Spark names them.
+    `groups` are the group expressions without the window; they and the aggregates are sorted and without repeats.
     """
 
-    name: str
-    columns: Mapping[str, DataType]
-    event_time: str
-    unusable: Mapping[str, str] = field(default_factory=dict)
-
-
-class AggregateTypes(Protocol):
-    """The aggregate functions that a query may call; the catalog in weft/aggregates is one."""
-
-    def names(self) -> frozenset[str]:
-        """Every spelling, in lower case."""
-        ...
-
-    def bind(self, function: str, arguments: tuple[Expression, ...], distinct: bool) -> Aggregate:
-        """The call by its canonical name with its casts and its type; refuses wrong types without a position."""
-        ...
-
-    def over(self, event_time: str) -> AggregateTypes:
-        """The same functions for a stream with this event-time column, which first and last go by."""
-        ...
-
-
-@dataclass(frozen=True)
-class SelectItem:
-    """One column of the result."""
-
-    name: str
-    expression: Expression
-
-
-@dataclass(frozen=True)
-class OrderItem:
-    """One key of ORDER BY; where nulls go is always written out."""
-
-    expression: Expression
-    ascending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True)
-class Query:
-    """A continuous aggregate query over one stream.
-
-    `groups` are the group expressions without the window, sorted and without repeats. Expressions in `select`,
-    `having` and `order` are over group expressions (written out), aggregates and the window.
-    """
-
-    stream: str
+    feed: str
     window: Window
     groups: tuple[Expression, ...]
     where: Expression | None
+    aggregates: tuple[Aggregate, ...]
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is made of the blocks' rows: HAVING, ORDER BY, LIMIT and SELECT over groups, aggregates and the window.
+
+    Group expressions and aggregates are written out.
+    """
+
     select: tuple[SelectItem, ...]
     having: Expression | None = None
     order: tuple[OrderItem, ...] = ()
     limit: int | None = None
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it evaluates."""
+        having = () if self.having is None else (self.having,)
+        return (
+            *(item.expression for item in self.select),
+            *having,
+            *(key.expression for key in self.order),
+        )
+
+
+@dataclass(frozen=True)
+class Query:
+    """A continuous query, cut into blocks and a finish; the engine answers those of one block."""
+
+    blocks: tuple[Block, ...]
+    finish: Finish
+
+    @property
+    def feeds(self) -> tuple[str, ...]:
+        """The feeds that it stands on, each once."""
+        return tuple(dict.fromkeys(block.feed for block in self.blocks))
+
+    @property
+    def block(self) -> Block:
+        """The block of a query that has one."""
+        [block] = self.blocks
+        return block
+
+    @property
+    def stream(self) -> str:
+        """The stream whose network answers it."""
+        return self.block.feed
+
     def __str__(self) -> str:
-        lines = [f"stream {self.stream}", f"window {self.window}"]
-        if self.groups:
-            lines.append("group " + ", ".join(map(text, self.groups)))
-        if self.where is not None:
-            lines.append(f"where {text(self.where)}")
-        lines += [f"select {item.name} = {text(item.expression)} : {item.expression.type}" for item in self.select]
-        if self.having is not None:
-            lines.append(f"having {text(self.having)}")
-        lines += [f"order {text(key.expression)} {'asc' if key.ascending else 'desc'} "
-                  f"nulls {'first' if key.nulls_first else 'last'}" for key in self.order]
-        if self.limit is not None:
-            lines.append(f"limit {self.limit}")
+        lines = []
+        for block in self.blocks:
+            lines += [f"stream {block.feed}", f"window {block.window}"]
+            if block.groups:
+                lines.append("group " + ", ".join(map(text, block.groups)))
+            if block.where is not None:
+                lines.append(f"where {text(block.where)}")
+        finish = self.finish
+        lines += [f"select {item_text(item)}" for item in finish.select]
+        if finish.having is not None:
+            lines.append(f"having {text(finish.having)}")
+        lines += [f"order {key_text(key)}" for key in finish.order]
+        if finish.limit is not None:
+            lines.append(f"limit {finish.limit}")
         return "\n".join(lines)

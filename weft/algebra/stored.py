@@ -19,7 +19,20 @@ from decimal import Decimal
 from typing import Any
 
 from weft.algebra.expressions import Aggregate, Call, Case, Cast, Column, Literal, Slot, WindowPart
-from weft.algebra.query import OrderItem, Query, SelectItem
+from weft.algebra.query import Block, Finish, Query
+from weft.algebra.relations import (
+    Filter,
+    Group,
+    Join,
+    Limit,
+    Order,
+    OrderItem,
+    Over,
+    Project,
+    Scan,
+    SelectItem,
+    SetOperator,
+)
 from weft.algebra.types import DataType, decimal
 from weft.algebra.windows import MICROSECOND, Running, Sliding, micros
 
@@ -29,7 +42,8 @@ CLASSES: Mapping[str, type] = {
     for kind in (
         *(Column, Literal, Call, Cast, Case, Aggregate, WindowPart, Slot),
         *(Sliding, Running),
-        *(Query, SelectItem, OrderItem),
+        *(Scan, Filter, Project, Group, Join, SetOperator, Over, Order, Limit, SelectItem, OrderItem),
+        *(Block, Finish, Query),
     )
 }
 
@@ -37,7 +51,7 @@ Json = None | bool | int | str | list[Any] | dict[str, Any]
 
 
 def to_json(value: object) -> Json:
-    """The stored form of an expression, a window, a query, or a tuple of such; equal ones have equal forms."""
+    """The stored form of an expression, window, relation or query, or a tuple of such; equal ones have equal forms."""
     kind: type[Any] = type(value)
     if value is None or kind in (bool, int, str):
         return value  # type: ignore[return-value]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.types import STRING, TIMESTAMP, DataType
 from weft.algebra.windows import duration_text, micros
 from weft.errors import SqlError, StreamError
@@ -59,8 +59,8 @@ class Stream:
     unusable: tuple[tuple[str, str], ...] = ()
 
     @property
-    def schema(self) -> StreamSchema:
-        return StreamSchema(self.name, dict(self.columns), self.event_time, dict(self.unusable))
+    def schema(self) -> FeedSchema:
+        return FeedSchema(self.name, dict(self.columns), self.event_time, dict(self.unusable))
 
     @property
     def delay(self) -> int:

@@ -23,10 +23,10 @@ from weft.algebra.expressions import (
     identity,
     text,
     transform,
-    walk,
 )
 from weft.algebra.finals import carried_parts
-from weft.algebra.query import OrderItem, Query, SelectItem
+from weft.algebra.query import Block, Query
+from weft.algebra.relations import OrderItem, SelectItem
 from weft.algebra.safety import can_fail
 from weft.algebra.size import check_written
 from weft.algebra.windows import Clock, Window
@@ -90,22 +90,20 @@ def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree
 
 def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_HOME) -> Needs:
     """Take a canonical query apart, as far as its placement says."""
-    groups = tuple(Dimension(_guarded(expression, query.where)) for expression in query.groups)
+    block, finish = query.block, query.finish
+    groups = tuple(Dimension(_guarded(expression, block.where)) for expression in block.groups)
     originals = _carried(query)
-    over_keys = [_over_keys(expression, frozenset(query.groups)) for expression in originals]
-    carried = tuple(Dimension(_guarded(expression, query.where)) for expression in over_keys)
-    sharding = shard(query.where, groups, whole=placement.truths)
+    over_keys = [_over_keys(expression, frozenset(block.groups)) for expression in originals]
+    carried = tuple(Dimension(_guarded(expression, block.where)) for expression in over_keys)
+    sharding = shard(block.where, groups, whole=placement.truths)
     base = frozenset(groups) | frozenset(carried) | sharding.dimensions
-    aggregates = sorted(
-        {node for expression in _final(query) for node in walk(expression) if isinstance(node, Aggregate)}, key=text
-    )
-    _check_many(len(aggregates), MAX_MEASURES, "aggregates")
-    check_written(sum(map(catalog.written, aggregates)))
-    made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, query.where)) for one in aggregates}
-    tree = placement.of(query.window).tree
-    parts = _parts(query, base, list(made.values()), tree)
+    _check_many(len(block.aggregates), MAX_MEASURES, "aggregates")
+    check_written(sum(map(catalog.written, block.aggregates)))
+    made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, block.where)) for one in block.aggregates}
+    tree = placement.of(block.window).tree
+    parts = _parts(block, base, list(made.values()), tree)
     homes = {part.values: index for index, part in enumerate(parts)}
-    keys = zip((*query.groups, *originals), (*groups, *carried), strict=True)
+    keys = zip((*block.groups, *originals), (*groups, *carried), strict=True)
     slots: dict[Expression, Slot] = {expression: Slot(one.name, one.type) for expression, one in keys}
     measures = []
     for aggregate, made_of in made.items():
@@ -118,26 +116,26 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         return transform(expression, slots.get)
 
     return Needs(
-        stream=query.stream,
-        window=query.window,
+        stream=block.feed,
+        window=block.window,
         groups=groups,
         carried=carried,
         residue=sharding.residue,
         cuts=sharding.cuts,
         parts=parts,
         measures=tuple(measures),
-        select=tuple(SelectItem(item.name, read(item.expression)) for item in query.select),
-        having=read(query.having) if query.having is not None else None,
-        order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in query.order),
-        limit=query.limit,
+        select=tuple(SelectItem(item.name, read(item.expression)) for item in finish.select),
+        having=read(finish.having) if finish.having is not None else None,
+        order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in finish.order),
+        limit=finish.limit,
         tree=tree,
-        where=query.where,
+        where=block.where,
     )
 
 
-def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
+def _parts(block: Block, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
     """One part for the plain aggregates (or for none at all), one for each expression whose values are counted."""
-    clock = query.window.clock
+    clock = block.window.clock
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
     counted = {_counted(each) for each in made if isinstance(each, Holistic)}
     _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
@@ -145,10 +143,10 @@ def _parts(query: Query, base: frozenset[Dimension], made: list[Plain | Holistic
     parts = []
     if statistics or not counted:
         kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
-        parts.append(Part(node_id(query.stream, base, clock=clock, tree=tree), base, kept))
+        parts.append(Part(node_id(block.feed, base, clock=clock, tree=tree), base, kept))
     for values in sorted(counted, key=lambda each: [one.name for one in each]):
         wide = base.union(values)
-        parts.append(Part(node_id(query.stream, wide, clock=clock, tree=tree), wide, (ROWS,), values))
+        parts.append(Part(node_id(block.feed, wide, clock=clock, tree=tree), wide, (ROWS,), values))
     return tuple(parts)
 
 
@@ -162,17 +160,11 @@ def _check_many(count: int, most: int, what: str) -> None:
         raise SqlError("too-large", f"the query has {count} {what}, more than {most}", hint="Split the query.")
 
 
-def _final(query: Query) -> list[Expression]:
-    """The expressions that are evaluated over groups and aggregates."""
-    having = [query.having] if query.having is not None else []
-    return [*(item.expression for item in query.select), *having, *(key.expression for key in query.order)]
-
-
 def _carried(query: Query) -> tuple[Expression, ...]:
     """Expressions over group keys that only Spark can compute, as dimensions of their own."""
-    groups = set(query.groups)
+    groups = set(query.block.groups)
     carried: set[Expression] = set()
-    for expression in _final(query):
+    for expression in query.finish.expressions:
         parts = carried_parts(expression, groups)
         assert parts is not None, "binding refuses what cannot be computed from aggregates"
         carried |= parts

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.errors import SqlError, StreamError, WeftError
 from weft.feeds.streams import Stream
 from weft.registry.accepted import accepted_aggregates, accepted_streams
@@ -35,7 +35,7 @@ class Declared:
         return Declared(streams, refused_streams, aggregates, refused, definitions)
 
     @cached_property
-    def schemas(self) -> Mapping[str, StreamSchema]:
+    def schemas(self) -> Mapping[str, FeedSchema]:
         return {name: stream.schema for name, stream in self.streams.items()}
 
     def stream(self, name: str) -> Stream:

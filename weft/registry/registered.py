@@ -101,7 +101,7 @@ class Registered:
     @property
     def reach(self) -> int | None:
         """How far behind the watermark its rows are still needed, in microseconds; None for ever."""
-        return self.query.window.reach(self.keep)
+        return self.query.block.window.reach(self.keep)
 
     def elsewhere(self, placement: Placement) -> Registered:
         """The query as it would be under another placement; nothing is kept."""

@@ -1,4 +1,4 @@
-"""A text becomes a Query over known streams, or is refused whole: with a code, a place and a hint.
+"""A text becomes a relation over known feeds, or is refused whole: with a code, a place and a hint.
 
 The order follows SQL's own: FROM, GROUP BY (with the window), WHERE, SELECT, HAVING, ORDER BY, LIMIT. Past this module
 there is no sqlglot.
@@ -13,10 +13,23 @@ from sqlglot import exp
 
 from weft.algebra.canonical import canonical
 from weft.algebra.coercion import implicit
-from weft.algebra.expressions import Expression, WindowPart, text
+from weft.algebra.cut import aggregates_nothing, cut
+from weft.algebra.expressions import Aggregate, Expression, WindowPart, text, walk
 from weft.algebra.finals import HINT, carried_parts
-from weft.algebra.literals import TRUE, is_whole
-from weft.algebra.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
+from weft.algebra.literals import is_whole
+from weft.algebra.query import Query
+from weft.algebra.relations import (
+    THE_WINDOW,
+    OrderItem,
+    Project,
+    Scan,
+    SelectItem,
+    filtered,
+    grouped,
+    limited,
+    ordered,
+)
+from weft.algebra.schema import AggregateTypes, FeedSchema
 from weft.algebra.size import check_written, size
 from weft.algebra.types import BOOLEAN, VOID, DataType
 from weft.algebra.windows import Running, Window
@@ -34,10 +47,15 @@ MAX_NAME = 255
 MAX_LIMIT = 2**31 - 1
 
 
-def compile_query(sql: str, streams: Mapping[str, StreamSchema], aggregates: AggregateTypes) -> Query:
-    """The canonical query of a text."""
+def compile_query(sql: str, feeds: Mapping[str, FeedSchema], aggregates: AggregateTypes) -> Query:
+    """The canonical query of a text, cut into what the network can share and the rest."""
+    return cut(compile_relation(sql, feeds, aggregates))
+
+
+def compile_relation(sql: str, feeds: Mapping[str, FeedSchema], aggregates: AggregateTypes) -> Project:
+    """The canonical tree of a text."""
     try:
-        return _QueryBinder(sql, parse_select(sql), streams, aggregates).query()
+        return _QueryBinder(sql, parse_select(sql), feeds, aggregates).relation()
     except RecursionError:
         raise too_deep() from None
 
@@ -50,25 +68,20 @@ def compile_expression(sql: str, columns: Mapping[str, DataType], aggregates: Ag
         raise too_deep() from None
 
 
-def _kept(condition: Expression | None) -> Expression | None:
-    """A condition that always holds is none."""
-    return None if condition == TRUE else condition
-
-
 class _QueryBinder:
-    """One text on its way to a Query."""
+    """One text on its way to a relation."""
 
-    def __init__(self, sql: str, select: exp.Select, streams: Mapping[str, StreamSchema],
+    def __init__(self, sql: str, select: exp.Select, feeds: Mapping[str, FeedSchema],
                  aggregates: AggregateTypes) -> None:
         self.sql = sql
         self.select = select
-        self.stream, qualifiers = self._from(streams)
-        self.aggregates = aggregates.over(self.stream.event_time)
-        self.scope = Scope(self.stream.columns, qualifiers, unusable=self.stream.unusable)
+        self.feed, qualifiers = self._from(feeds)
+        self.aggregates = aggregates.over(self.feed.event_time)
+        self.scope = Scope(self.feed.columns, qualifiers, unusable=self.feed.unusable)
         self.window: Window = Running()
         self.parts = 0
 
-    def query(self) -> Query:
+    def relation(self) -> Project:
         groups = self._groups()
         where = self._condition("where", "WHERE", self.scope)
         self.scope = replace(self.scope, windowed=self.windowed)
@@ -79,21 +92,18 @@ class _QueryBinder:
         order = self._order(bound, having_scope)
         if not groups.expressions and not self.windowed and not self.select.args.get("having") \
                 and not any(map(has_aggregate, bound)):
-            raise SqlError("not-an-aggregate", "the query aggregates nothing",
-                           hint="Use an aggregate such as count(*), or GROUP BY.",
-                           position=position_of(self.sql, self.select.expressions[0]))
-        items = zip(names, bound, self.select.expressions, strict=True)
-        return Query(
-            stream=self.stream.name,
-            window=self.window,
-            groups=groups.expressions,
-            where=_kept(where and canonical(where)),
-            select=tuple(SelectItem(name, self._final(groups, found, node)) for name, found, node in items),
-            having=_kept(having and self._final(groups, having, self.select.args["having"])),
-            order=tuple(OrderItem(self._final(groups, found, node), ascending, nulls_first)
-                        for found, node, ascending, nulls_first in order),
-            limit=self._limit(),
-        )
+            raise aggregates_nothing(position_of(self.sql, self.select.expressions[0]))
+        rows = filtered(Scan(self.feed.name, self.window), where and canonical(where))
+        items = tuple(SelectItem(name, self._final(groups, found, node))
+                      for name, found, node in zip(names, bound, self.select.expressions, strict=True))
+        kept = having and self._final(groups, having, self.select.args["having"])
+        keys = tuple(OrderItem(self._final(groups, found, node), ascending, nulls_first)
+                     for found, node, ascending, nulls_first in order)
+        limit = self._limit()
+        finals = [item.expression for item in items] + ([kept] if kept else []) + [key.expression for key in keys]
+        aggregates = {part for final in finals for part in walk(final) if isinstance(part, Aggregate)}
+        by = (*groups.expressions, THE_WINDOW) if self.windowed else groups.expressions
+        return Project(limited(ordered(filtered(grouped(rows, by, aggregates), kept), keys), limit), items)
 
     def _final(self, groups: Groups, expression: Expression, node: exp.Expr) -> Expression:
         """The expression over groups; refused where it needs more of an aggregate than readers can compute."""
@@ -127,7 +137,7 @@ class _QueryBinder:
 
     # FROM
 
-    def _from(self, streams: Mapping[str, StreamSchema]) -> tuple[StreamSchema, frozenset[str]]:
+    def _from(self, streams: Mapping[str, FeedSchema]) -> tuple[FeedSchema, frozenset[str]]:
         source = self.select.args.get("from_")
         if source is None:
             raise SqlError("syntax-error", "the query has no FROM", hint=near("", streams) or "Name a stream in FROM.",
@@ -213,13 +223,13 @@ class _QueryBinder:
         if self.windowed:
             raise SqlError("bad-window", "a query has at most one window", position=position_of(self.sql, node),
                            hint="Register one query for each window.")
-        self.window = window_of(self.sql, node, self.scope, self.stream)
+        self.window = window_of(self.sql, node, self.scope, self.feed)
 
     def _same_window(self, node: exp.Anonymous) -> Expression:
-        if not self.windowed or window_of(self.sql, node, self.scope, self.stream) != self.window:
+        if not self.windowed or window_of(self.sql, node, self.scope, self.feed) != self.window:
             raise SqlError("bad-window", "this window is not the one in GROUP BY", position=position_of(self.sql, node),
                            hint="Write the same window(...) in both places, or the word window alone.")
-        return WindowPart("window")
+        return THE_WINDOW
 
     # SELECT
 

@@ -15,8 +15,8 @@ from weft.algebra.coercion import cast, castable, implicit, wrong_type
 from weft.algebra.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
 from weft.algebra.functions import FUNCTIONS, function_named
 from weft.algebra.literals import FALSE, NULL, TRUE, fits, is_whole, number
-from weft.algebra.query import AggregateTypes
 from weft.algebra.rewrites import case
+from weft.algebra.schema import AggregateTypes
 from weft.algebra.size import check_written, size
 from weft.algebra.types import BOOLEAN, DOUBLE, STRING, DataType
 from weft.errors import SqlError

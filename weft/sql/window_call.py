@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from weft.algebra.query import StreamSchema
+from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Sliding, micros
 from weft.errors import SqlError
 from weft.sql.ddl import parse_duration
@@ -16,23 +16,23 @@ from weft.sql.scope import Scope
 MAX_OVERLAP = 2_000_000
 
 
-def window_of(sql: str, node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Sliding:
+def window_of(sql: str, node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> Sliding:
     """The window that a call describes."""
     try:
-        return _window(node, scope, stream)
+        return _window(node, scope, feed)
     except SqlError as error:
         error.position = error.position or position_of(sql, node)
         raise
 
 
-def _window(node: exp.Anonymous, scope: Scope, stream: StreamSchema) -> Sliding:
+def _window(node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> Sliding:
     given = node.expressions
     if not 2 <= len(given) <= 4:
         raise SqlError("bad-window", f"window takes 2 to 4 arguments, not {len(given)}",
-                       hint=f"Write window({stream.event_time}, '10 minutes', '2 minutes').")
+                       hint=f"Write window({feed.event_time}, '10 minutes', '2 minutes').")
     moment = scope.resolve(given[0], aliases=False) if isinstance(given[0], exp.Column) else None
-    if moment != scope.column(stream.event_time):
-        raise SqlError("bad-window", f"the first argument of window must be the event time, {stream.event_time}")
+    if moment != scope.column(feed.event_time):
+        raise SqlError("bad-window", f"the first argument of window must be the event time, {feed.event_time}")
     times = [_duration(part) for part in given[1:]]
     span, slide = times[0], times[min(1, len(times) - 1)]
     start = times[2] if len(times) > 2 else timedelta(0)
