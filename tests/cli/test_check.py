@@ -75,7 +75,8 @@ def test_problems_as_json(tmp_path: Path) -> None:
     result = run("check", path, "--json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["ok"]) == (1, False)
-    assert [(one["code"], one["line"]) for one in found["problems"]] == [("missing-key", 2), ("unknown-key", 6)]
+    assert [(one["code"], one["line"]) for one in found["problems"]] == [
+        ("missing-key", 2), ("unknown-key", 6), ("unknown-column", 9)]
     assert set(found["problems"][0]) == {"file", "line", "column", "code", "message", "hint"}
 
 
@@ -84,6 +85,12 @@ def test_all_problems_are_printed(tmp_path: Path) -> None:
     said = refuse("check", path, code="bad-config")
     assert f"{path}:9:28: [unknown-column] query 'bytes': there is no column 'lenght'" in said
     assert "has 3 problems" in said
+
+
+def test_a_file_of_no_bytes_is_no_query(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + '[queries.nothing]\nfile = "nothing.sql"\n')
+    (tmp_path / "nothing.sql").touch()
+    assert "nothing.sql: [syntax-error] query 'nothing': the text is empty" in refuse("check", path, code="bad-config")
 
 
 def test_state_that_holds_something_else(tmp_path: Path) -> None:
