@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from weft.store.state import StreamState
     from weft.tick import Ticker
 
+# A process that dies between a commit and the end of its tick leaves a tick that nobody tells of; not so many in a row.
+LOOK_BACK = 10
+
 
 def stream_metrics(
     ticker: Ticker, state: StreamState, queries: int, catalog: Catalog, runner: Runner | None
 ) -> dict[str, Any]:
     """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
+    if runner is not None:
+        runner.tell()
     newest, synopses = state.max_event_time, state.synopses.values()
     last_tick = _last_tick(ticker, state.batch_id, catalog)
     return {
@@ -63,9 +68,13 @@ def _plan_metrics(ticker: Ticker) -> dict[str, Any]:
 
 
 def _last_tick(ticker: Ticker, batch_id: int, catalog: Catalog) -> dict[str, Any]:
-    """How the newest tick went, whoever ran it."""
-    if ticker.last.get("batch_id") == batch_id:
-        return dict(ticker.last)
+    """How the newest tick went that is over, whoever ran it: of one that is under way only a part could be told."""
+    told = ticker.told
+    if told.get("batch_id") == batch_id:
+        return dict(told)
     with catalog.read() as reader:
-        logged = reader.logged_tick(ticker.stream.name, batch_id)
-    return dict(logged.detail) if logged is not None else {}
+        for number in range(batch_id, max(-1, batch_id - LOOK_BACK), -1):
+            logged = reader.logged_tick(ticker.stream.name, number)
+            if logged is not None and "seconds" in logged.detail:
+                return dict(logged.detail)
+    return {}

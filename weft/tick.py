@@ -37,7 +37,7 @@ from weft.spark.compute import FAILURES, Arrived, blame, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import is_crowded, lost_with_executor
 from weft.spark.level0 import statements
-from weft.stopwatch import Stopwatch
+from weft.stopwatch import Stopwatch, added
 from weft.store.catalog import Catalog, Reader
 from weft.store.derive import NewRows
 from weft.store.files import Files
@@ -70,7 +70,10 @@ class Ticker:
         sharing: str = "auto",
     ) -> None:
         self.stream = stream
+        # How the newest tick went here; and as it was told to all, whole, with what Spark did around it.
         self.last: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
+        self._untold, self._tells_later = False, False
         self._registry, self._catalog, self._files, self._duck, self._cache = registry, catalog, files, duck, cache
         self._lock, self._loading, self._planning = threading.Lock(), threading.Lock(), threading.Lock()
         self._ticking = False
@@ -106,15 +109,17 @@ class Ticker:
         self.reload()
 
     @contextmanager
-    def _tick_under_way(self) -> Iterator[None]:
+    def _tick_under_way(self, watch: Stopwatch) -> Iterator[None]:
         """As long as a tick is, the state is the tick's, and nobody loads another."""
-        with self._lock:
+        with watch.stage("wait"):
+            self._lock.acquire()
+        try:
             with self._loading:
                 self._ticking = True
-            try:
-                yield
-            finally:
-                self._ticking = False
+            yield
+        finally:
+            self._ticking = False
+            self._lock.release()
 
     def _is_newest(self, reader: Reader) -> bool:
         """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
@@ -188,27 +193,37 @@ class Ticker:
 
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
-        with self._tick_under_way():
-            if not self._tidy:
-                # A tick that failed on its way may have changed more than it lived to note here.
-                with self._catalog.read() as reader:
-                    self._state = load_state(self.stream.name, reader)
-            with self._catalog.read() as reader:
-                done = is_done(batch.mark, self._state, reader)
-            if done:
-                return
-            if not self._tidy:
-                clear_orphans(self.stream.name, self._catalog, self._files)
-                # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
-                sweep(self._catalog, self._files, self._cache)
+        watch = Stopwatch()
+        with self._tick_under_way(watch):
+            with watch.stage("open"):
+                if self._open(batch.mark):
+                    return
             self._tidy = False
-            self._run(batch)
+            self._run(batch, watch)
             self._tidy = True
+        if not self._tells_later:
+            self.tell({})
 
-    def _run(self, batch: Arrived) -> None:
+    def _open(self, mark: BatchMark) -> bool:
+        """Be ready for a batch; True where it is committed already."""
+        if not self._tidy:
+            # A tick that failed on its way may have changed more than it lived to note here.
+            with self._catalog.read() as reader:
+                self._state = load_state(self.stream.name, reader)
+        with self._catalog.read() as reader:
+            if is_done(mark, self._state, reader):
+                return True
+        if not self._tidy:
+            clear_orphans(self.stream.name, self._catalog, self._files)
+            # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
+            sweep(self._catalog, self._files, self._cache)
+        return False
+
+    def _run(self, batch: Arrived, watch: Stopwatch) -> None:
         """The tick itself, stage by stage."""
-        watch, before, watermark = Stopwatch(), batch.jobs(), self._state.watermark
+        watermark = self._state.watermark
         with watch.stage("plan"):
+            before = batch.jobs()
             self._registry.refresh()
             self._forget_pasts()
             self._place(self.optimizer.moves(self._queries(), facts_of(self._state)))
@@ -234,22 +249,38 @@ class Ticker:
             # Only now: what left the catalog long ago may still be of the state that was read until here.
             sweep(self._catalog, self._files, self._cache)
         failpoint("tick-end")
-        self.last = {
-            "batch_id": batch.mark.batch_id,
-            "rows": found.rows,
-            "dead": sum(letters.counts.values()),
-            "jobs": batch.jobs() - before,
-            "queries": len(plan.queries),
-            "nodes": len(plan.network.nodes),
-            "partial_rows": sum(table.num_rows for table in new.rows.values()),
-            "seconds": watch.seconds,
-            "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
-            "amounts": self._done(plan, lesson.tick, new),
-            "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        }
-        with self._catalog.write() as catalog:
-            catalog.describe_tick(self.stream.name, batch.mark.batch_id, self.last)
-        log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+        with watch.stage("tell"):
+            told = {
+                "batch_id": batch.mark.batch_id,
+                "rows": found.rows,
+                "dead": sum(letters.counts.values()),
+                "jobs": batch.jobs() - before,
+                "queries": len(plan.queries),
+                "nodes": len(plan.network.nodes),
+                "partial_rows": sum(table.num_rows for table in new.rows.values()),
+                "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
+                "amounts": self._done(plan, lesson.tick, new),
+                "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            }
+        self.last, self._untold = {**told, "seconds": watch.stop()}, True
+
+    @contextmanager
+    def telling_later(self) -> Iterator[None]:
+        """The tick that runs meanwhile is told by whoever calls `tell` when more is known of it."""
+        self._tells_later = True
+        try:
+            yield
+        finally:
+            self._tells_later = False
+
+    def tell(self, around: Mapping[str, float]) -> None:
+        """Tell everybody of the newest tick, once and whole, with the stages around it."""
+        if self._untold:
+            told = {**self.last, "seconds": added(self.last["seconds"], around)}
+            self.told, self._untold = told, False
+            with self._catalog.write() as catalog:
+                catalog.describe_tick(self.stream.name, told["batch_id"], told)
+            log.info("tick committed", extra={"stream": self.stream.name, **told})
 
     def _predict(self, plan: Plan, tick: Facts) -> float:
         """How long the tick should have taken."""
