@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ from weft.store.files import open_files
 from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
-from weft.streams import DEFAULT_AHEAD, define_stream
+from weft.streams import DEFAULT_AHEAD, define_stream, is_relative
 from weft.tick import Ticker
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class Engine:
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
-        self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
+        self.registry = Registry(self.catalog, self._root if self._local else None)
+        self.reader = Reader(self.duck, self.cache)
         self.results = Recent(RESULT_BYTES)
         self._tickers: dict[str, Ticker] = {}
         self._runners: dict[str, Runner] = {}
@@ -157,6 +159,10 @@ class Engine:
             options=options,
             max_ahead=max_ahead,
         )
+        if self._local and path is not None and is_relative(os.fspath(path)):
+            assert stream.path is not None
+            # Not where it is now: a project that is moved with its state goes on.
+            stream = replace(stream, kept_path=os.path.relpath(stream.path, self._root))
         self._roots.check(stream)
         with self._lock:
             self.registry.add_stream(stream)

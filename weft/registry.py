@@ -33,8 +33,9 @@ DEFAULT_KEEP = "7 days"
 class Registry:
     """The registered streams, queries and aggregates; every method is safe to call from several threads."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, folder: str | None = None) -> None:
+        """`folder` is where the state is, if that is local: relative paths of streams begin there."""
+        self._catalog, self._folder = catalog, folder
         self._lock = threading.RLock()
         self._revision = -1
         self._streams: dict[str, Stream] = {}
@@ -65,7 +66,7 @@ class Registry:
             if revision <= self._revision:
                 return
             streams = {row.name: row.definition for row in catalog.streams()}
-            self._streams, self._refused_streams = accepted_streams(streams, self._refused_streams)
+            self._streams, self._refused_streams = accepted_streams(streams, self._refused_streams, self._folder)
             self._define({row.name: row.definition for row in catalog.aggregates()})
             rows = {row.name: row for row in catalog.queries()}
             for name in [name for name in self._queries if name not in rows]:
@@ -107,27 +108,45 @@ class Registry:
         """Keep a stream; False when the very same one is there already."""
         with self._lock:
             self.refresh()
-            if self._has_stream(stream):
+            if self._has_stream(stream) and not self._becomes_movable(stream):
                 return False
             with self._catalog.write() as catalog:
                 # Asked again: another process may have added one of this name in between.
                 self.follow(catalog)
-                if self._has_stream(stream):
+                known = self._has_stream(stream)
+                if known and not self._becomes_movable(stream):
                     return False
-                catalog.put_stream(StreamRow(name=stream.name, definition=stream.definition()))
+                catalog.put_stream(StreamRow(name=stream.name, definition=stream.stored()))
                 revision = catalog.revision()
             self._streams[stream.name] = stream
             self._changed(revision)
-            return True
+            return not known
+
+    def _becomes_movable(self, stream: Stream) -> bool:
+        """Whether the path of a known stream is a relative one now, which was kept as an absolute one."""
+        return stream.kept_path is not None and self._streams[stream.name].kept_path is None
+
+    def note_path(self, name: str) -> Stream:
+        """Keep that Spark's notes have the files of a stream where they are now."""
+        with self._lock:
+            noted = replace(self._streams[name], noted_path=self._streams[name].path)
+            with self._catalog.write() as catalog:
+                self.follow(catalog)
+                catalog.put_stream(StreamRow(name=name, definition=noted.stored()))
+                revision = catalog.revision()
+            self._streams[name] = noted
+            self._changed(revision)
+            return noted
 
     def _has_stream(self, stream: Stream) -> bool:
         """Whether the very same stream is there; refuses another one of its name, or of one that SQL takes for it."""
         known = self._streams.get(stream.name)
         if known is not None or stream.name in self._refused_streams:
             if known is None or known.definition() != stream.definition():
+                differs = "" if known is None else f": {known.differences(stream)}"
                 raise StreamError(
                     "stream-differs",
-                    f"stream {stream.name!r} exists with another definition",
+                    f"stream {stream.name!r} exists with another definition{differs}",
                     hint="Use another name, or a new state folder.",
                 )
             return True

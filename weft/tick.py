@@ -364,6 +364,10 @@ class Ticker:
             catalog.adopt_checkpoint(self.stream.name)
             self._tidy = False
 
+    def note_path(self) -> None:
+        """Keep that Spark's notes have the stream's files where they are now."""
+        self.stream = self._registry.note_path(self.stream.name)
+
     def numbered(self, batch: BatchMark) -> BatchMark:
         """The batch under the number that it has here."""
         with self._catalog.read() as reader:

@@ -97,7 +97,7 @@ def check_state(config: Config) -> tuple[Problem, ...]:
         return (Problem(config.file, config.places.key("state"), "storage-failed", message, "Use another folder."),)
     catalog = Catalog(sqlite_url(file))
     try:
-        registry = Registry(catalog)
+        registry = Registry(catalog, config.state)
         return tuple(_differences(config, registry))
     finally:
         catalog.close()
@@ -107,8 +107,9 @@ def _differences(config: Config, registry: Registry) -> Iterator[Problem]:
     known_streams, known_queries = registry.streams(), registry.queries()
     for name, stream in config.streams.items():
         if name in known_streams and known_streams[name].definition() != stream.stream.definition():
+            differs = known_streams[name].differences(stream.stream)
             yield Problem(config.file, config.places.key("streams", name), "stream-differs",
-                          f"stream {name!r} exists with another definition in {config.state}",
+                          f"stream {name!r} exists with another definition in {config.state}: {differs}",
                           "Use another name, or a new state folder.")
     for name, (query, _) in check_queries(config)[0].items():
         one = config.queries[name]

@@ -6,6 +6,7 @@ that it stands in.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from weft.registry import DEFAULT_KEEP
 from weft.sources import Roots
 from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import parse_url
-from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
+from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
 
 if TYPE_CHECKING:
     from weft.engine import Engine
@@ -45,6 +46,8 @@ class StreamConfig:
     schema: str
     watermark: str
     max_ahead: str
+    # Whether its path is written as one relative to the file.
+    relative: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,9 @@ class Config:
             engine.create_aggregate(name, **definition)
         for name, one in self.streams.items():
             stream = one.stream
-            engine.add_stream(name, source=stream.source, path=stream.path, schema=one.schema,
+            # Relative as it is written, so that the project can be moved with its state; for the engine from here on.
+            path = os.path.relpath(stream.path) if stream.path is not None and one.relative else stream.path
+            engine.add_stream(name, source=stream.source, path=path, schema=one.schema,
                               event_time=stream.event_time, watermark=one.watermark, max_ahead=one.max_ahead,
                               options=stream.options)
         for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
@@ -192,7 +197,8 @@ class _Reading:
             self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
             return None
         del self._partial[name]
-        return StreamConfig(stream, texts["schema"], watermark, max_ahead)
+        relative = bool(texts["path"]) and is_relative(texts["path"])
+        return StreamConfig(stream, texts["schema"], watermark, max_ahead, relative)
 
     def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
         found: dict[str, QueryConfig] = {}
@@ -293,7 +299,7 @@ class _Reading:
 
     def _path(self, path: str) -> str:
         """A local path relative to the configuration; anything with a scheme stays what it is."""
-        return path if "://" in path or path.startswith("file:") else str((self._folder / path).absolute())
+        return path if "://" in path or path.startswith("file:") else os.path.abspath(self._folder / path)
 
 
 def _spark_key(key: str) -> str:

@@ -19,6 +19,7 @@ from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.durations import durations_of, stages_of
 from weft.spark.failure import JAVA_GONE, reason_of
+from weft.spark.moved import Move, follow, move_of
 from weft.spark.reading import is_file_source, open_stream, read_files
 from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
 from weft.stopwatch import OTHER, Stopwatch, added, whole
@@ -66,6 +67,7 @@ class Runner:
         self._untold: tuple[int, Stopwatch, float] | None = None
         self._stopping = False
         self._first = True
+        self._home: Move | None = None
 
     @property
     def active(self) -> bool:
@@ -96,6 +98,7 @@ class Runner:
     def _begin(self, **trigger: Any) -> None:
         self._failure, self._stopping, self._first = None, False, True
         self._ticker.start_anew()
+        self._follow_the_files()
         rows = project(self._rows(), self._ticker.stream)
         writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
         self._session.conf.set(*LEFTOVERS_ALLOWED)
@@ -108,6 +111,15 @@ class Runner:
                 f"stream {self._ticker.stream.name!r} cannot start from {self._checkpoint}: {reason_of(error)}",
                 hint="What is committed stays readable. Restore the checkpoint from a backup if it is damaged.",
             ) from error
+
+    def _follow_the_files(self) -> None:
+        """Where the project was moved with its files, have Spark know them in their new place."""
+        stream = self._ticker.stream
+        move = move_of(self._session, stream.noted_path, stream.path)
+        if move is not None:
+            follow(self._checkpoint, move, stream.name)
+            self._ticker.note_path()
+        self._home = move_of(self._session, stream.path, stream.first_path)
 
     def wait(self) -> None:
         """Wait until the query ends by itself; raise what ended it."""
@@ -205,7 +217,8 @@ class Runner:
             # Spark gives all jobs of a streaming query its run id as their group.
             group = str(self._query.runId) if self._query is not None else "none"
             jobs = JobCounter(partial(session.sparkContext.statusTracker().getJobIdsForGroup, group))
-            mark = self._ticker.numbered(read_mark(session, self._checkpoint, batch_id, look_back=self._first))
+            mark = read_mark(session, self._checkpoint, batch_id, look_back=self._first, home=self._home)
+            mark = self._ticker.numbered(mark)
         self._first = False
         failpoint("batch-marked")
         stream = self._ticker.stream
