@@ -169,7 +169,7 @@ def metrics(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far each stream has come, what was late, and how much state is held."""
+    """Show how far each stream has come, what was late, how much state is held, and how the last tick went."""
     with open_state(state) as engine:
         found = _query_metrics(engine, name) if name is not None else _engine_metrics(engine)
     if as_json:
