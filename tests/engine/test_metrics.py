@@ -14,12 +14,12 @@ import pytest
 
 import weft
 from tests.simulation.level0 import PlainBatch, Row
-from weft.logs import JsonLines, log_to
 from weft.plan.needs import Needs
 from weft.read.reader import kept_sql
 from weft.spark.checkpoint import BatchMark
 from weft.store.state import StreamState, load_state
 from weft.store.tend import tend
+from weft.watch.logs import JsonLines, log_to
 
 SECOND = 1_000_000
 DDL = "ts timestamp, k string, g int, v int"
@@ -86,7 +86,7 @@ def test_a_tick_is_told_when_it_is_over_and_whole(engine: weft.Engine, monkeypat
         seen.append((said["batch_id"], said["last_tick"]))
         return tend(*arguments)
 
-    monkeypatch.setattr("weft.tick.tend", look)
+    monkeypatch.setattr("weft.tick.ticker.tend", look)
     tick(engine, 1, 2)
     tick(engine, 3)
     after = engine.metrics()["streams"]["s"]["last_tick"]
@@ -100,7 +100,7 @@ def test_a_tick_that_died_after_its_commit_leaves_the_one_before(engine: weft.En
     engine.register("SELECT count(*) AS n FROM s", name="q")
     tick(engine, 1)
     with weft.Engine(tmp_path / "state") as other, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weft.tick.tend", lambda *arguments: 1 / 0)
+        patch.setattr("weft.tick.ticker.tend", lambda *arguments: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tick(other, 2)
     with weft.Engine(tmp_path / "state") as third:
@@ -112,7 +112,7 @@ def test_the_stages_of_a_tick_are_all_of_its_time(engine: weft.Engine, monkeypat
     """Also what is done before it, and where somebody else holds the stream."""
     engine.register("SELECT count(*) AS n FROM s", name="q")
     ticker = engine._ticker("s")
-    monkeypatch.setattr("weft.tick.load_state", lambda *given: (time.sleep(0.2), load_state(*given))[1])
+    monkeypatch.setattr("weft.tick.ticker.load_state", lambda *given: (time.sleep(0.2), load_state(*given))[1])
     begin = time.monotonic()
     tick(engine, 1)
     passed = time.monotonic() - begin
@@ -181,7 +181,7 @@ def test_a_query_that_cannot_be_read_keeps_nobody_from_telling(
     engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was registered before there was a check."""
-    monkeypatch.setattr("weft.registry.check_readable", lambda one: None, raising=False)
+    monkeypatch.setattr("weft.registry.registry.check_readable", lambda one: None, raising=False)
     engine.register("SELECT count(*) AS n FROM s", name="good")
     engine.register(f"SELECT k, {deep(12)} AS x FROM s GROUP BY k", name="deep")
     engine.register("SELECT count(*) AS n FROM s WHERE k = 'a'", name="residue")
@@ -207,7 +207,7 @@ def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> N
         handler.close()
     lines = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
     committed = next(line for line in lines if line["message"] == "tick committed")
-    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick", "s")
+    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick.ticker", "s")
     assert (committed["rows"], committed["batch_id"]) == (3, 0)
     assert datetime.fromisoformat(committed["time"]).tzinfo is not None
 

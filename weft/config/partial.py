@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from weft.algebra.query import StreamSchema
+from weft.algebra.types import TIMESTAMP, DataType
 from weft.errors import SqlError
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
-from weft.sql.types import TIMESTAMP, DataType
 
 # Streams have one or two moments; a schema of a thousand of them must not make checking slow.
 MAX_CANDIDATES = 4

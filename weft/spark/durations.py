@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from weft.stopwatch import whole
+from weft.watch.stopwatch import whole
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

@@ -21,14 +21,14 @@ from weft.spark.durations import durations_of, stages_of
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.moved import Move, follow, move_of
 from weft.spark.reading import is_file_source, open_stream, read_files
-from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
-from weft.stopwatch import OTHER, Stopwatch, added, whole
+from weft.watch.status import AT_REST, FAILED, RUNNING, StreamStatus
+from weft.watch.stopwatch import OTHER, Stopwatch, added, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from weft.tick import Ticker
+    from weft.tick.ticker import Ticker
 
 log = logging.getLogger("weft.spark")
 
