@@ -106,6 +106,48 @@ def test_a_path_may_be_a_path(tmp_path: Path) -> None:
         assert refused.value.code == "bad-source" and refused.value.hint
 
 
+def test_a_relative_path_moves_with_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def path_in(folder: Path, path: str | Path = "in") -> str | None:
+        monkeypatch.chdir(folder)
+        with weft.Engine("state") as engine:
+            engine.add_stream("s", source="csv", path=path, schema=SCHEMA, event_time="ts")
+        with weft.Engine("state") as engine:
+            return engine.registry.stream("s").path
+
+    (tmp_path / "a").mkdir()
+    assert path_in(tmp_path / "a") == str(tmp_path / "a" / "in")
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert path_in(tmp_path / "b") == str(tmp_path / "b" / "in")
+    with pytest.raises(weft.StreamError) as refused:
+        path_in(tmp_path / "b", tmp_path / "a" / "in")
+    assert refused.value.code == "stream-differs"
+    assert f"path was '{tmp_path}/b/in', is '{tmp_path}/a/in'" in refused.value.message
+
+
+def test_a_path_that_was_kept_as_an_absolute_one_becomes_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state from before there were relative ones is moved after it was opened once."""
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    for path in (tmp_path / "a" / "in", "in"):
+        with weft.Engine("state") as engine:
+            engine.add_stream("s", source="csv", path=path, schema=SCHEMA, event_time="ts")
+    (tmp_path / "a").rename(tmp_path / "b")
+    with weft.Engine(tmp_path / "b" / "state") as engine:
+        stream = engine.registry.stream("s")
+    assert (stream.path, stream.noted_path) == (str(tmp_path / "b" / "in"), str(tmp_path / "a" / "in"))
+
+
+def test_every_difference_of_two_streams_is_said() -> None:
+    old = define(options={"header": True, "sep": ";"}, watermark="10 seconds")
+    new = define(options={"sep": ","}, watermark="1 minute", schema="ts timestamp, none int", path="/in")
+    assert old.differences(new) == (
+        "schema was 'ts timestamp, none string', is 'ts timestamp, none int'; "
+        "watermark was '10 seconds', is '1 minute'; path was 'in', is '/in'; "
+        "option header was 'True', is not given; option sep was ';', is ','")
+
+
 def test_options_that_differ_are_kept() -> None:
     assert define(options={"header": True, "sep": ";"}).options == {"header": "True", "sep": ";"}
     assert define(options={"ignoreCorruptFiles": False}).options == {"ignoreCorruptFiles": "False"}

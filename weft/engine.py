@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from weft.algebra.windows import duration_text
 from weft.backend.duck import Duck
 from weft.errors import EngineError, StreamError, WeftError
 from weft.feeds.sources import Roots
-from weft.feeds.streams import DEFAULT_AHEAD, define_stream
+from weft.feeds.streams import DEFAULT_AHEAD, define_stream, is_relative
 from weft.handle import ContinuousQuery
 from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import check_sharing
@@ -104,7 +105,8 @@ class Engine:
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
-        self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
+        self.registry = Registry(self.catalog, self._root if self._local else None)
+        self.reader = Reader(self.duck, self.cache)
         self._committed: dict[str, CommittedState] = {}
         self._planners: dict[str, Planner] = {}
         self._tickers: dict[str, Ticker] = {}
@@ -177,6 +179,10 @@ class Engine:
             options=options,
             max_ahead=max_ahead,
         )
+        if self._local and path is not None and is_relative(os.fspath(path)):
+            assert stream.path is not None
+            # Not where it is now: a project that is moved with its state goes on.
+            stream = replace(stream, kept_path=os.path.relpath(stream.path, self._root))
         self._roots.check(stream)
         with self._lock:
             self.registry.add_stream(stream)
@@ -339,7 +345,7 @@ class Engine:
                 len(self.registry.accepted_names(name)),
                 self.catalog,
                 self._runners.get(name),
-                self._tickers[name].last if name in self._tickers else {},
+                self._tickers[name].told if name in self._tickers else {},
             )
             for name in sorted(self.registry.streams())
         }

@@ -75,7 +75,8 @@ def test_problems_as_json(tmp_path: Path) -> None:
     result = run("check", path, "--json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["ok"]) == (1, False)
-    assert [(one["code"], one["line"]) for one in found["problems"]] == [("missing-key", 2), ("unknown-key", 6)]
+    assert [(one["code"], one["line"]) for one in found["problems"]] == [
+        ("missing-key", 2), ("unknown-key", 6), ("unknown-column", 9)]
     assert set(found["problems"][0]) == {"file", "line", "column", "code", "message", "hint"}
 
 
@@ -86,6 +87,12 @@ def test_all_problems_are_printed(tmp_path: Path) -> None:
     assert "has 3 problems" in said
 
 
+def test_a_file_of_no_bytes_is_no_query(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + '[queries.nothing]\nfile = "nothing.sql"\n')
+    (tmp_path / "nothing.sql").touch()
+    assert "nothing.sql: [syntax-error] query 'nothing': the text is empty" in refuse("check", path, code="bad-config")
+
+
 def test_state_that_holds_something_else(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     with Engine(tmp_path / "state") as engine:
@@ -93,8 +100,35 @@ def test_state_that_holds_something_else(tmp_path: Path) -> None:
     assert "no problems" in succeed("check", path)
     write(tmp_path, GOOD.replace("'10 seconds'", "'20 seconds'").replace('source = "parquet"', 'source = "json"'))
     said = refuse("check", path, code="query-differs")
-    assert "[stream-differs]" in said
+    assert "[stream-differs]" in said and "source was 'parquet', is 'json'" in said
     assert f"weft drop bytes --state {tmp_path / 'state'}" in said
+
+
+def test_a_moved_project_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "old").mkdir()
+    path = write(tmp_path / "old", GOOD)
+    with Engine(tmp_path / "old" / "state") as engine:
+        load_config(path).apply(engine)
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = tmp_path / "new" / "weft.toml"
+    assert "no problems" in succeed("check", moved)
+    with Engine(tmp_path / "new" / "state") as engine:
+        load_config(moved).apply(engine)
+        assert engine.registry.stream("packets").path == str(tmp_path / "new" / "in")
+    monkeypatch.chdir(tmp_path / "new")
+    assert "no problems" in succeed("check")
+
+
+def test_what_differs_after_a_move_is_said(tmp_path: Path) -> None:
+    """An absolute path means one place, wherever the project is."""
+    (tmp_path / "old").mkdir()
+    path = write(tmp_path / "old", GOOD.replace('"in"', f'"{tmp_path}/old/in"'))
+    with Engine(tmp_path / "old" / "state") as engine:
+        load_config(path).apply(engine)
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = write(tmp_path / "new", GOOD)
+    said = refuse("check", moved, code="stream-differs")
+    assert f"path was '{tmp_path}/old/in', is '{tmp_path}/new/in'" in said
 
 
 def test_a_configuration_is_applied_with_its_own_keeps(tmp_path: Path) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.cli.command import refuse, run, succeed, succeed_json
 from tests.cli.test_check import GOOD, write
+from tests.simulation.level0 import PlainBatch, Row
+from weft.cli.tables import queries_view
+from weft.engine import Engine
+from weft.spark.checkpoint import BatchMark
 
 READING = """
 import sys
@@ -58,6 +65,64 @@ def test_metrics(state: Path) -> None:
     assert (found["queries"], found["streams"]["packets"]["rows"]) == (2, 0)
     assert found["streams"]["packets"]["recent_ticks"] == []
     assert succeed_json("metrics", "bytes", "--state", state)["status"] == "registered"
+
+
+def run_tick(state: Path, second: int) -> None:
+    """A tick of one packet, without Spark."""
+    with Engine(state) as engine:
+        ticker = engine._ticker("packets")
+        number = ticker.state.batch_id + 1
+        row: Row = {"ts": second * 1_000_000, "saddr": "10.0.0.1", "proto": 6, "length": 40}
+        ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), [row]))
+
+
+def test_metrics_for_people(state: Path) -> None:
+    never = succeed("metrics", "--state", state)
+    assert "{}" not in never and "NULL" not in never
+    run_tick(state, 10)
+    shown = succeed("metrics", "--state", state)
+    lines = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in shown.splitlines() if line[0] != " "}
+    assert "{}" not in shown and "NULL" not in shown
+    # In the format of all other moments, and no second is counted by millions.
+    assert lines["watermark"] == "1970-01-01 00:00:10"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", lines["last_tick_at"])
+    assert re.fullmatch(r"\d+ d \d+ h", lines["lag"]) and "lag_seconds" not in lines
+    assert (lines["last tick: rows"], lines["last tick: jobs"]) == ("1", "0")
+    stages = {line.split()[0] for line in shown.splitlines() if line.startswith("  ")}
+    assert {"plan", "spark", "merge", "commit", "tend"} <= stages
+    assert succeed_json("metrics", "--state", state)["streams"]["packets"]["lag_seconds"] > 1e9
+
+
+def test_queries_fit_into_any_terminal(state: Path) -> None:
+    shown = succeed_json("queries", "--state", state)
+    for width in (20, 40, 60, 80, 100, 200):
+        terminal = Console(width=width, file=io.StringIO())
+        terminal.print(queries_view(shown, width))
+        said = terminal.file.getvalue()
+        words = [line.split() for line in said.splitlines()]
+        # No name is broken into pieces, and every query takes a few lines at most.
+        assert sum(line[0].rstrip(":") in ("bytes", "totals") for line in words if line) == 2, said
+        assert len(words) <= 12, said
+        assert width < 60 or "SELECT saddr" in said
+    assert "SELECT saddr, sum(length)" in said
+
+
+@pytest.mark.parametrize("rest", [(), ("--format", "csv"), ("--json",)])
+def test_following_ends_with_its_reader(state: Path, rest: tuple[str, ...]) -> None:
+    """`weft results --follow | head -1` on a stream that is idle."""
+    run_tick(state, 10)
+    run_tick(state, 20)
+    command = [sys.executable, "-m", "weft.cli", "results", "bytes", "--follow", "--every", "30", "--state", str(state)]
+    with subprocess.Popen([*command, *rest], cwd=Path(__file__).parents[2], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as following:
+        try:
+            assert following.stdout is not None and following.stderr is not None
+            assert following.stdout.readline()
+            following.stdout.close()
+            assert following.wait(20) == 0
+            assert following.stderr.read() == b""
+        finally:
+            following.kill()
 
 
 def test_reading_starts_no_spark(state: Path) -> None:

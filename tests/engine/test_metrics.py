@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,8 @@ from tests.simulation.level0 import PlainBatch, Row
 from weft.plan.needs import Needs
 from weft.read.reader import kept_sql
 from weft.spark.checkpoint import BatchMark
+from weft.store.state import StreamState, load_state
+from weft.store.tend import tend
 from weft.watch.logs import JsonLines, log_to
 
 SECOND = 1_000_000
@@ -70,6 +74,51 @@ def test_another_process_sees_how_the_last_tick_went(engine: weft.Engine, tmp_pa
     assert theirs["last_tick"]["rows"] == 4
     datetime.fromisoformat(theirs["last_tick"]["committed_at"])
     assert theirs["lag_seconds"] == pytest.approx(datetime.now(UTC).timestamp() - 25, abs=60)
+
+
+def test_a_tick_is_told_when_it_is_over_and_whole(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the commit of a tick and its end, the tick before it is the last one."""
+    engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name="q")
+    seen: list[tuple[int, dict[str, Any]]] = []
+
+    def look(*arguments: Any) -> StreamState:
+        said = engine.metrics()["streams"]["s"]
+        seen.append((said["batch_id"], said["last_tick"]))
+        return tend(*arguments)
+
+    monkeypatch.setattr("weft.tick.ticker.tend", look)
+    tick(engine, 1, 2)
+    tick(engine, 3)
+    after = engine.metrics()["streams"]["s"]["last_tick"]
+    assert seen[0] == (0, {})
+    batch_id, during = seen[1]
+    assert batch_id == 1 and during["batch_id"] == 0 and during["rows"] == 2
+    assert during.keys() >= after.keys() and after["batch_id"] == 1
+
+
+def test_a_tick_that_died_after_its_commit_leaves_the_one_before(engine: weft.Engine, tmp_path: Path) -> None:
+    engine.register("SELECT count(*) AS n FROM s", name="q")
+    tick(engine, 1)
+    with weft.Engine(tmp_path / "state") as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.tick.ticker.tend", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tick(other, 2)
+    with weft.Engine(tmp_path / "state") as third:
+        said = third.metrics()["streams"]["s"]
+    assert (said["batch_id"], said["last_tick"]["batch_id"]) == (1, 0)
+
+
+def test_the_stages_of_a_tick_are_all_of_its_time(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what is done before it, and where somebody else holds the stream."""
+    engine.register("SELECT count(*) AS n FROM s", name="q")
+    ticker = engine._ticker("s")
+    monkeypatch.setattr("weft.tick.ticker.load_state", lambda *given: (time.sleep(0.2), load_state(*given))[1])
+    begin = time.monotonic()
+    tick(engine, 1)
+    passed = time.monotonic() - begin
+    seconds = ticker.last["seconds"]
+    assert 0.2 <= seconds["open"] and seconds["other"] < 0.05
+    assert sum(seconds.values()) == pytest.approx(passed, abs=0.05)
 
 
 def test_state_is_counted_in_rows_bytes_and_files(engine: weft.Engine, tmp_path: Path) -> None:

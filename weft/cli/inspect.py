@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.output import cell, console, many, print_json, say, text_table
+from weft.cli.output import console, many, print_json, say, text_table
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
+from weft.cli.tables import metrics_view, number_text, queries_view
 from weft.cli.values import from_micros
 from weft.errors import ConfigError, Problem
 
@@ -45,7 +46,6 @@ weft metrics
 
 weft metrics top_talkers --json"""
 RECENT = 5
-SQL_WIDTH = 80
 
 
 def check(
@@ -146,20 +146,9 @@ def queries(
     if as_json:
         print_json(shown)
         return
-    lines = [[one["name"], one["status"], one["stream"], one["window"] or "none", one["keep"],
-              short_sql(one["sql"])] for one in shown]
-    console().print(text_table(["query", "status", "stream", "window", "keep", "sql"], lines))
+    terminal = console()
+    terminal.print(queries_view(shown, terminal.width))
     say(many(len(shown), "query", "queries"))
-
-
-def short_sql(sql: str) -> str:
-    """The start of a text on one line, without comment lines.
-
-    >>> short_sql("-- the load" + chr(10) + "SELECT sum(length)" + chr(10) + "FROM packets")
-    'SELECT sum(length) FROM packets'
-    """
-    words = " ".join(" ".join(line for line in sql.splitlines() if not line.lstrip().startswith("--")).split())
-    return words if len(words) <= SQL_WIDTH else f"{words[: SQL_WIDTH - 3]}..."
 
 
 def _query_json(engine: Engine, name: str) -> dict[str, Any]:
@@ -185,19 +174,15 @@ def metrics(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far each stream has come, what was late, and how much state is held."""
+    """Show how far each stream has come, what was late, how much state is held, and how the last tick went."""
     with open_state(state) as engine:
         found = _query_metrics(engine, name) if name is not None else _engine_metrics(engine)
     if as_json:
         print_json(found)
     elif name is not None:
-        console().print(text_table(["metric", name], [[key, cell(value)] for key, value in found.items()]))
+        console().print(text_table(["metric", name], [[key, number_text(value)] for key, value in found.items()]))
     else:
-        names = list(found["streams"])
-        kept = [key for key in next(iter(found["streams"].values()), {}) if key not in ("last_tick", "recent_ticks")]
-        console().print(text_table(["metric", *names], [
-            [key, *(_number(found["streams"][stream][key]) for stream in names)] for key in kept],
-            right=[False, *(True for _ in names)]))
+        console().print(metrics_view(found["streams"]))
         say(many(found["queries"], "query", "queries"))
 
 
@@ -211,12 +196,11 @@ def _engine_metrics(engine: Engine) -> dict[str, Any]:
     for stream, numbers in found["streams"].items():
         for key in ("watermark", "max_event_time"):
             numbers[key] = from_micros(numbers[key])
+        for key in ("since", "last_tick_at"):
+            numbers[key] = None if numbers[key] is None else datetime.fromisoformat(numbers[key])
         with engine.catalog.read() as catalog:
             ticks = catalog.tick_log(stream)[-RECENT:]
         numbers["recent_ticks"] = [{"batch_id": tick.batch_id, **tick.detail, "watermark": from_micros(tick.watermark)}
                                    for tick in ticks]
     return found
 
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else cell(value)

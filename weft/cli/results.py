@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from collections.abc import Iterator
@@ -104,7 +105,10 @@ def why_empty(engine: Engine, name: str, *, any_window: bool = False) -> str:
 
 def following(engine: Engine, name: str, since: datetime | None, until: datetime | None, *,
               every: float) -> Iterator[pa.Table]:
-    """The newest closed window or those since a moment, then what is new at every look; ends when `until` is passed."""
+    """The newest closed window or those since a moment, then what is new at every look.
+
+    Ends when `until` is passed, and when nobody reads on, which a stream that is idle would never notice by writing.
+    """
     seen, tick = since, -1
     while True:
         # Another process may have dropped the query, or its first tick may have said from when on it is whole.
@@ -129,7 +133,21 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
                 seen = last
         if until is not None and seen is not None and seen >= until:
             return
-        time.sleep(every)
+        if reader_leaves(every):
+            return
+
+
+def reader_leaves(seconds: float) -> bool:
+    """Wait; True, and sooner, when whoever reads standard output has closed it, like `head`."""
+    try:
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file: somebody reads it from memory
+        time.sleep(seconds)
+        return False
+    closed = select.poll()
+    # No event is asked for: that the other end is gone is told unasked.
+    closed.register(output, 0)
+    return bool(closed.poll(seconds * 1000))
 
 
 def _moment(option: str, text: str | None) -> datetime | None:

@@ -7,11 +7,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -58,14 +58,16 @@ def run(
     found = load_config(config)
     if trigger is not None:
         parse_wait(trigger)
-    with Engine(found.state, catalog=found.catalog, spark_settings=found.spark, roots=found.roots,
-                sharing=found.sharing) as engine:
+    # Until the engine is closed, which takes a moment and must not be cut short by an exception from anywhere.
+    with StopSignals() as signals, Engine(found.state, catalog=found.catalog, spark_settings=found.spark,
+                                          roots=found.roots, sharing=found.sharing) as engine:
         found.apply(engine)
         check_paths(found)
         say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")
         start_spark(engine, found.state)
+        signals.take()
         with make_view(plain=plain, as_json=as_json) as view:
-            drive(engine, trigger or found.trigger, view, available_now=available_now)
+            drive(engine, trigger or found.trigger, view, signals.asked, available_now=available_now)
 
 
 def check_paths(config: Config) -> None:
@@ -84,25 +86,25 @@ def start_spark(engine: Engine, state: str) -> None:
         _ = engine.spark
 
 
-def drive(engine: Engine, trigger: str, view: View, *, available_now: bool) -> None:
-    """Run the streams and show how they fare, until they end, fail or are told to stop."""
-    asked = threading.Event()
-    with stop_on_signal(asked):
-        worker = Worker(engine.run_available) if available_now else None
-        if worker is None:
-            engine.start(trigger=trigger)
-        try:
-            while not asked.is_set() and (not worker.done if worker is not None else running(engine)):
-                view.show(engine.metrics())
-                asked.wait(LOOK_SECONDS)
-            if asked.is_set():
-                view.note("stopping after the tick that is under way")
-            # Raises what made a stream stop by itself.
-            engine.stop()
-            if worker is not None:
-                worker.join()
-        finally:
-            view.show(engine.metrics(), last=True)
+def drive(engine: Engine, trigger: str, view: View, asked: threading.Event, *, available_now: bool) -> None:
+    """Run the streams and show how they fare, until they end, fail or are asked to stop."""
+    if asked.is_set():
+        return
+    worker = Worker(engine.run_available) if available_now else None
+    if worker is None:
+        engine.start(trigger=trigger)
+    try:
+        while not asked.is_set() and (not worker.done if worker is not None else running(engine)):
+            view.show(engine.metrics())
+            asked.wait(LOOK_SECONDS)
+        if asked.is_set():
+            view.note("stopping after the tick that is under way")
+        # Raises what made a stream stop by itself.
+        engine.stop()
+        if worker is not None:
+            worker.join()
+    finally:
+        view.show(engine.metrics(), last=True)
 
 
 def running(engine: Engine) -> bool:
@@ -136,32 +138,38 @@ class Worker:
             self._error = error
 
 
-@contextmanager
-def stop_on_signal(asked: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask to stop; a second one leaves at once.
+class StopSignals:
+    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second one leaves at once."""
 
-    Spark's own handler, which comes with its session, would cancel the jobs of the tick that is under way.
-    """
-    first = 0.0
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self._first = 0.0
+        self._before: dict[signal.Signals, Any] = {}
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal first
-        if not asked.is_set():
-            first = time.monotonic()
-            asked.set()
+    def __enter__(self) -> Self:
+        self.take()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for one, handler in self._before.items():
+            signal.signal(one, handler)
+
+    def take(self) -> None:
+        """Handle the signals from now on; again after Spark's start, which brings a handler that cancels its jobs."""
+        if threading.current_thread() is threading.main_thread():
+            for one in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.signal(one, self._handle)
+                self._before.setdefault(one, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if not self.asked.is_set():
+            self._first = time.monotonic()
+            self.asked.set()
         # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second one.
-        elif time.monotonic() - first > SAME_SIGNAL_SECONDS:
-            # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call.
+        elif time.monotonic() - self._first > SAME_SIGNAL_SECONDS:
+            # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call, and
+            # libraries would tell of what is not closed.
             sys.stdout.write("\x1b[?25h\n" if sys.stdout.isatty() else "")
             sys.stdout.flush()
             os._exit(INTERRUPTED)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: dict[signal.Signals, Any] = {one: signal.signal(one, handle) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)

@@ -34,20 +34,37 @@ def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple
     """What every query means and needs, and what is wrong with those that mean nothing."""
     aggregates, wrong = _aggregates(config)
     problems, broken = list(wrong.values()), config.broken | wrong.keys()
-    schemas = {name: one.stream.schema for name, one in config.streams.items()}
+    unreadable = frozenset(column for one in config.partial.values() for column in one.unreadable)
     compiled: dict[str, tuple[Query, Needs]] = {}
     for name, one in config.queries.items():
-        if not one.sql:  # noted when it was read
+        if one.missing:
             continue
+        found = _compile(one.sql, config, aggregates)
+        if not isinstance(found, WeftError):
+            compiled[name] = found
+        elif not _follows(found, broken, unreadable):
+            problems.append(_problem(config, one, found))
+    # A query of a stream that is wrong was checked, and means nothing yet.
+    whole = {name: found for name, found in compiled.items() if found[0].stream in config.streams}
+    return whole, tuple(problems)
+
+
+def _compile(sql: str, config: Config, aggregates: AggregateCatalog) -> tuple[Query, Needs] | WeftError:
+    """What a query means and needs, or why it cannot: a stream that is wrong stands for any that it may mean."""
+    whole = {name: one.stream.schema for name, one in config.streams.items()}
+    partial = {name: one.schemas for name, one in config.partial.items() if one.schemas}
+    errors = []
+    for turn in range(max(map(len, partial.values()), default=1)):
+        meant = {name: schemas[min(turn, len(schemas) - 1)] for name, schemas in partial.items()}
         try:
-            query = compile_query(one.sql, schemas, aggregates)
+            query = compile_query(sql, {**meant, **whole}, aggregates)
             needs = analyse(query, aggregates)
             check_expressions(needs)
-            compiled[name] = query, needs
+            return query, needs
         except WeftError as error:
-            if not _follows(error, broken):
-                problems.append(_problem(config, one, error))
-    return compiled, tuple(problems)
+            errors.append(error)
+    # With another column as the event time a query fails early, at its window.
+    return next((error for error in errors if "the event time" not in error.message), errors[0])
 
 
 def networks(config: Config) -> Iterator[Network]:
@@ -80,7 +97,7 @@ def check_state(config: Config) -> tuple[Problem, ...]:
         return (Problem(config.file, config.places.key("state"), "storage-failed", message, "Use another folder."),)
     catalog = Catalog(sqlite_url(file))
     try:
-        registry = Registry(catalog)
+        registry = Registry(catalog, config.state)
         return tuple(_differences(config, registry))
     finally:
         catalog.close()
@@ -90,8 +107,9 @@ def _differences(config: Config, registry: Registry) -> Iterator[Problem]:
     known_streams, known_queries = registry.streams(), registry.queries()
     for name, stream in config.streams.items():
         if name in known_streams and known_streams[name].definition() != stream.stream.definition():
+            differs = known_streams[name].differences(stream.stream)
             yield Problem(config.file, config.places.key("streams", name), "stream-differs",
-                          f"stream {name!r} exists with another definition in {config.state}",
+                          f"stream {name!r} exists with another definition in {config.state}: {differs}",
                           "Use another name, or a new state folder.")
     for name, (query, _) in check_queries(config)[0].items():
         one = config.queries[name]
@@ -114,8 +132,10 @@ def _aggregates(config: Config) -> tuple[AggregateCatalog, dict[str, Problem]]:
     return aggregates, problems
 
 
-def _follows(error: WeftError, broken: Set[str]) -> bool:
-    """Whether the error only says again that a stream or an aggregate is wrong."""
+def _follows(error: WeftError, broken: Set[str], unreadable: Set[str]) -> bool:
+    """Whether the error only says again that a stream, one of its columns or an aggregate is wrong."""
+    if error.code == "unknown-column":
+        return any(repr(name) in error.message.lower() for name in unreadable)
     return error.code in ("unknown-stream", "unknown-function") and any(repr(name) in error.message for name in broken)
 
 

@@ -6,6 +6,7 @@ that it stands in.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -13,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.config.partial import PartialStream, partial_stream
 from weft.config.places import Places, deep_place, find_places, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.feeds.sources import Roots
-from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
+from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
 from weft.optimize.optimizer import check_sharing
 from weft.registry.registry import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
@@ -44,6 +46,8 @@ class StreamConfig:
     schema: str
     watermark: str
     max_ahead: str
+    # Whether its path is written as one relative to the file.
+    relative: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class QueryConfig:
     eager: bool
     file: str
     keys: tuple[str, ...] | None
+    # Its text is not there, which was noted when the configuration was read.
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class Config:
     places: Places = field(default_factory=lambda: find_places(""), repr=False)
     # Streams and aggregates that are wrong themselves: a query that uses one of them is not to blame.
     broken: frozenset[str] = frozenset()
+    # What those streams say all the same, for checking the rest of such a query.
+    partial: Mapping[str, PartialStream] = field(default_factory=dict)
 
     def apply(self, engine: Engine) -> None:
         """Add and register everything; what is there already with the same definition stays as it is."""
@@ -82,7 +90,9 @@ class Config:
             engine.create_aggregate(name, **definition)
         for name, one in self.streams.items():
             stream = one.stream
-            engine.add_stream(name, source=stream.source, path=stream.path, schema=one.schema,
+            # Relative as it is written, so that the project can be moved with its state; for the engine from here on.
+            path = os.path.relpath(stream.path) if stream.path is not None and one.relative else stream.path
+            engine.add_stream(name, source=stream.source, path=path, schema=one.schema,
                               event_time=stream.event_time, watermark=one.watermark, max_ahead=one.max_ahead,
                               options=stream.options)
         for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
@@ -130,6 +140,7 @@ class _Reading:
 
     def __init__(self, notes: Notes, folder: Path) -> None:
         self._notes, self._folder, self._roots = notes, folder, Roots.of(None)
+        self._partial: dict[str, PartialStream] = {}
 
     def config(self, top: Table) -> Config:
         top.only(KEYS)
@@ -156,12 +167,14 @@ class _Reading:
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
             streams={name: one for name, one in streams.items() if one is not None},
             queries=self._queries(top, keep), places=self._notes.places, broken=frozenset(broken),
+            partial=self._partial,
             aggregates={name: one for name, one in aggregates.items() if one is not None})
 
     def _stream(self, name: str, table: Table) -> StreamConfig | None:
         before = len(self._notes.problems)
         table.only(STREAM_KEYS)
         texts = {key: table.text(key, required=key != "path") for key in ("source", "schema", "event_time", "path")}
+        self._partial[name] = partial_stream(name, texts["schema"], texts["event_time"])
         watermark = table.text("watermark", default="0 seconds")
         max_ahead = table.text("max_ahead", default=DEFAULT_AHEAD)
         options = flatten(table.table("options"))
@@ -183,7 +196,9 @@ class _Reading:
                    "bad-max-ahead": "max_ahead", "bad-option": "options"}
             self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
             return None
-        return StreamConfig(stream, texts["schema"], watermark, max_ahead)
+        del self._partial[name]
+        relative = bool(texts["path"]) and is_relative(texts["path"])
+        return StreamConfig(stream, texts["schema"], watermark, max_ahead, relative)
 
     def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
         found: dict[str, QueryConfig] = {}
@@ -203,7 +218,7 @@ class _Reading:
                 continue
             self._name(path.stem, ("query_files",))
             sql = self._text_of(path, ("query_files",))
-            found[path.stem] = QueryConfig(path.stem, sql, keep, False, str(path), None)
+            found[path.stem] = QueryConfig(path.stem, sql or "", keep, False, str(path), None, sql is None)
         return found
 
     def _query(self, name: str, table: Table, keep: str) -> QueryConfig:
@@ -215,8 +230,9 @@ class _Reading:
                             'Write sql = "SELECT ..." or file = "queries/name.sql".')
         if file and not sql:
             path = self._folder / file
-            return QueryConfig(name, self._text_of(path, (*table.keys, "file")), own, eager, str(path), None)
-        return QueryConfig(name, sql, own, eager, self._notes.file, (*table.keys, "sql"))
+            text = self._text_of(path, (*table.keys, "file"))
+            return QueryConfig(name, text or "", own, eager, str(path), None, text is None)
+        return QueryConfig(name, sql, own, eager, self._notes.file, (*table.keys, "sql"), not sql)
 
     def _query_files(self, top: Table) -> list[Path]:
         files: dict[Path, None] = {}
@@ -271,7 +287,7 @@ class _Reading:
         except WeftError as error:
             self._notes.error(keys, error, inside=inside)
 
-    def _text_of(self, path: Path, keys: tuple[str, ...]) -> str:
+    def _text_of(self, path: Path, keys: tuple[str, ...]) -> str | None:
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -279,11 +295,11 @@ class _Reading:
             reason = error.strerror if isinstance(error, OSError) else not_utf8
             name = repr(str(path)[:200]).strip("'")
             self._notes.add(keys, "unreadable-file", f"{name} cannot be read: {reason}", "Check its name and folder.")
-            return ""
+            return None
 
     def _path(self, path: str) -> str:
         """A local path relative to the configuration; anything with a scheme stays what it is."""
-        return path if "://" in path or path.startswith("file:") else str((self._folder / path).absolute())
+        return path if "://" in path or path.startswith("file:") else os.path.abspath(self._folder / path)
 
 
 def _spark_key(key: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from weft.cli.run import Worker, running, stop_on_signal
+from weft.cli.run import StopSignals, Worker, running
 from weft.cli.spark_output import jvm_output_to
 from weft.cli.ticks import following_ticks
 from weft.demo.compare import Comparison, compare, pick_windows
@@ -56,8 +56,8 @@ def run_demo(options: Options) -> bool:
 
     queries = make_queries(count=options.queries, seed=options.seed)
     progress = Progress(options.rows, queries)
-    asked = threading.Event()
-    with _folder(options.folder) as folder, following_ticks(progress.add), stop_on_signal(asked):
+    with _folder(options.folder) as folder, following_ticks(progress.add), StopSignals() as signals:
+        asked = signals.asked
         engine = Engine(folder / "state")
         try:
             with make_view(progress, plain=options.plain) as view:

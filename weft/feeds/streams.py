@@ -57,6 +57,11 @@ class Stream:
     # Columns of a DataFrame that queries cannot compute with, and their types in Spark's words: no part of what the
     # stream is, only of what is said when somebody asks for one.
     unusable: tuple[tuple[str, str], ...] = ()
+    # How a path that was given as a relative one is kept: from the state folder on, since both move together.
+    kept_path: str | None = None
+    # Of such a path: where the files were when the stream was added, and where Spark's notes have them.
+    first_path: str | None = None
+    noted_path: str | None = None
 
     @property
     def schema(self) -> FeedSchema:
@@ -68,7 +73,7 @@ class Stream:
         return micros(self.watermark)
 
     def definition(self) -> dict[str, Any]:
-        """As plain JSON values, for the catalog; equal definitions are the same stream."""
+        """As plain JSON values; equal definitions are the same stream."""
         return {
             "columns": [[name, str(kind)] for name, kind in self.columns],
             "event_time": self.event_time,
@@ -80,11 +85,23 @@ class Stream:
         }
 
     def stored(self) -> dict[str, Any]:
-        """The definition, and what else the catalog keeps of the stream."""
-        return {**self.definition(), **({"unusable": [list(one) for one in self.unusable]} if self.unusable else {})}
+        """The definition for the catalog, with columns of other types and a path that may begin at the state folder."""
+        stored = {**self.definition(), **({"unusable": [list(one) for one in self.unusable]} if self.unusable else {})}
+        if self.kept_path is None:
+            return stored
+        places = {"first_path": self.first_path or self.path, "noted_path": self.noted_path or self.path}
+        return {**stored, "path": self.kept_path, **places}
+
+    def differences(self, other: Stream) -> str:
+        """What is another in another definition, key by key."""
+        before, after = _texts(self), _texts(other)
+        keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+        return "; ".join(f"{key} was {before.get(key, 'not given')}, is {after.get(key, 'not given')}" for key in keys)
 
     @classmethod
-    def from_definition(cls, name: str, kept: Mapping[str, Any]) -> Stream:
+    def from_definition(cls, name: str, kept: Mapping[str, Any], folder: str | None = None) -> Stream:
+        """A stream of the catalog; `folder` is where the state is, if that is local."""
+        relative = kept["path"] if "noted_path" in kept and folder is not None else None
         columns = parse_schema(", ".join(f"{quoted(column)} {kind}" for column, kind in kept["columns"]))
         return cls(
             name,
@@ -92,11 +109,14 @@ class Stream:
             kept["event_time"],
             parse_duration(kept["watermark"]),
             kept["source"],
-            kept["path"],
+            kept["path"] if relative is None else os.path.normpath(f"{folder}/{relative}"),
             kept["options"],
             # A stream from before there was a limit has the usual one.
             _ahead(kept.get("max_ahead", DEFAULT_AHEAD)),
             tuple((column, kind) for column, kind in kept.get("unusable", ())),
+            relative,
+            kept.get("first_path"),
+            kept.get("noted_path"),
         )
 
 
@@ -247,6 +267,20 @@ def check_text(text: str, what: str, longest: int) -> None:
         raise StreamError("bad-source", f"the {what} has more than {longest} characters", hint="Use a shorter one.")
     if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
         raise StreamError("bad-source", f"the {what} {text[:60]!r} holds a control character", hint="Remove it.")
+
+
+def is_relative(path: str) -> bool:
+    """Whether a path is a local one that depends on where one is."""
+    return "://" not in path and not path.startswith(("file:", "/"))
+
+
+def _texts(stream: Stream) -> dict[str, str]:
+    """A definition as a person writes it, every option by itself."""
+    kept = stream.definition()
+    options = {f"option {name}": repr(value) for name, value in kept.pop("options").items()}
+    schema = ", ".join(f"{name} {kind}" for name, kind in kept.pop("columns"))
+    rest = {key: "none" if value is None else repr(value) for key, value in kept.items()}
+    return {"schema": repr(schema), **rest, **options}
 
 
 def quoted(column: str) -> str:

@@ -20,13 +20,15 @@ Definitions = Mapping[str, dict[str, Any]]
 Refusals = dict[str, WeftError]
 
 
-def accepted_streams(definitions: Definitions, said: Collection[str]) -> tuple[dict[str, Stream], Refusals]:
+def accepted_streams(
+    definitions: Definitions, said: Collection[str], folder: str | None
+) -> tuple[dict[str, Stream], Refusals]:
     """The streams, and those that are refused; who is among `said` was refused before."""
     streams: dict[str, Stream] = {}
     refused: Refusals = {}
     for name, definition in definitions.items():
         try:
-            streams[name] = Stream.from_definition(name, definition)
+            streams[name] = Stream.from_definition(name, definition, folder)
         except WeftError as error:
             refused[name] = error
             if name not in said:

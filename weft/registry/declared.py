@@ -23,16 +23,18 @@ class Declared:
     refused_streams: Mapping[str, WeftError] = field(default_factory=dict)
     aggregates: AggregateCatalog = field(default_factory=AggregateCatalog)
     refused_aggregates: Mapping[str, WeftError] = field(default_factory=dict)
+    # Where the state is, if that is local: relative paths of streams begin there.
+    folder: str | None = None
     # The aggregates as their users wrote them.
     definitions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def after(self, catalog: Reader) -> Declared:
         """What the catalog declares now; a refusal that was said before is not said again."""
         definitions = {row.name: row.definition for row in catalog.streams()}
-        streams, refused_streams = accepted_streams(definitions, self.refused_streams)
+        streams, refused_streams = accepted_streams(definitions, self.refused_streams, self.folder)
         definitions = {row.name: row.definition for row in catalog.aggregates()}
         aggregates, refused = accepted_aggregates(definitions, self.refused_aggregates)
-        return Declared(streams, refused_streams, aggregates, refused, definitions)
+        return Declared(streams, refused_streams, aggregates, refused, self.folder, definitions)
 
     @cached_property
     def schemas(self) -> Mapping[str, FeedSchema]:
@@ -59,9 +61,10 @@ class Declared:
         known = self.streams.get(stream.name)
         if known is not None or stream.name in self.refused_streams:
             if known is None or known.definition() != stream.definition():
+                differs = "" if known is None else f": {known.differences(stream)}"
                 raise StreamError(
                     "stream-differs",
-                    f"stream {stream.name!r} exists with another definition",
+                    f"stream {stream.name!r} exists with another definition{differs}",
                     hint="Use another name, or a new state folder.",
                 )
             return True

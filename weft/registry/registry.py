@@ -33,12 +33,13 @@ DEFAULT_KEEP = "7 days"
 class Registry:
     """The registered streams, queries and aggregates; every method is safe to call from several threads."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, folder: str | None = None) -> None:
+        """`folder` is where the state is, if that is local: relative paths of streams begin there."""
         self._catalog = catalog
         # Who changes what is registered does so alone, transaction and all; the other lock is held for moments only.
         self._changing, self._lock = threading.RLock(), threading.RLock()
         self._revision, self._declared_at = -1, -1
-        self._declared = Declared()
+        self._declared = Declared(folder=folder)
         self._rows: dict[str, QueryRow] = {}
         self._versions: dict[str, int] = {}
         self._compiler = QueryCompiler()
@@ -107,17 +108,32 @@ class Registry:
         """Keep a stream; False when the very same one is there already."""
         with self._changing:
             self.refresh()
-            if self._declared.has_stream(stream) and self._declared.streams[stream.name].stored() == stream.stored():
+            if self._declared.has_stream(stream) and not self._adds_to(stream):
                 return False
             with self._catalog.write() as catalog:
                 # Asked again: another process may have added one of this name in between.
                 self.follow(catalog)
                 known = self._declared.has_stream(stream)
-                if known and self._declared.streams[stream.name].stored() == stream.stored():
+                if known and not self._adds_to(stream):
                     return False
                 catalog.put_stream(StreamRow(name=stream.name, definition=stream.stored()))
             self.refresh()
             return not known
+
+    def _adds_to(self, stream: Stream) -> bool:
+        """Whether more is said of a known stream now: columns of other types, or a path that is relative."""
+        known = self._declared.streams[stream.name]
+        return known.unusable != stream.unusable or (stream.kept_path is not None and known.kept_path is None)
+
+    def note_path(self, name: str) -> Stream:
+        """Keep that Spark's notes have the files of a stream where they are now."""
+        with self._changing:
+            noted = replace(self.stream(name), noted_path=self.stream(name).path)
+            with self._catalog.write() as catalog:
+                self.follow(catalog)
+                catalog.put_stream(StreamRow(name=name, definition=noted.stored()))
+            self.refresh()
+            return noted
 
     def create_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
         """Keep a user-defined aggregate; False when the very same one is there already."""

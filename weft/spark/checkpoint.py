@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from weft.errors import StateError
+from weft.spark.moved import Move
 from weft.spark.paths import exists, read_bytes
 
 if TYPE_CHECKING:
@@ -37,12 +38,15 @@ class BatchMark:
     planned: int | None = None
 
 
-def read_mark(session: SparkSession, folder: str, batch_id: int, *, look_back: bool = False) -> BatchMark:
+def read_mark(
+    session: SparkSession, folder: str, batch_id: int, *, look_back: bool = False, home: Move | None = None
+) -> BatchMark:
     """The mark of a batch that is about to run; Spark writes these files before it hands the batch over.
 
     The digest is of the rows that the batch covers and of nothing else: the same rows that are planned anew, as after
     an older checkpoint was restored, are known again, whenever that happens and with whatever settings. Spark plans a
-    batch from where the one before ended: `look_back` reads that again, as Spark does when it starts.
+    batch from where the one before ended: `look_back` reads that again, as Spark does when it starts. `home` leads from
+    where files are now to where they were at first, which digests go by.
     """
     metadata = json.loads(read_bytes(session, f"{folder}/metadata"))
     if exists(session, f"{folder}/commits/{batch_id}"):
@@ -51,17 +55,18 @@ def read_mark(session: SparkSession, folder: str, batch_id: int, *, look_back: b
             f"Spark hands batch {batch_id} over again although it noted that it is done",
             hint="The checkpoint lost an offsets file. Restore it from a backup.",
         )
-    before = _digest(session, folder, batch_id - 1) if look_back and batch_id else None
-    return BatchMark(metadata["id"], batch_id, _digest(session, folder, batch_id), before)
+    before = _digest(session, folder, batch_id - 1, home) if look_back and batch_id else None
+    return BatchMark(metadata["id"], batch_id, _digest(session, folder, batch_id, home), before)
 
 
-def _digest(session: SparkSession, folder: str, batch_id: int) -> str:
+def _digest(session: SparkSession, folder: str, batch_id: int, home: Move | None) -> str:
     """A digest of the rows that a batch covers."""
     covered = hashlib.sha256()
     for source, offset in enumerate(_offsets(session, folder, batch_id)):
         covered.update(json.dumps(offset, sort_keys=True).encode() + b"\n")
         for entry in _entries(session, folder, batch_id, source):
-            covered.update(f"{entry['path']} {entry['timestamp']}\n".encode())
+            path = entry["path"] if home is None else home.address(entry["path"])
+            covered.update(f"{path} {entry['timestamp']}\n".encode())
     return covered.hexdigest()
 
 

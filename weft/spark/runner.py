@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,15 +17,20 @@ from weft.failpoint import failpoint
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
+from weft.spark.durations import durations_of, stages_of
 from weft.spark.failure import JAVA_GONE, reason_of
+from weft.spark.moved import Move, follow, move_of
 from weft.spark.reading import is_file_source, open_stream, read_files
 from weft.watch.status import AT_REST, FAILED, RUNNING, StreamStatus
+from weft.watch.stopwatch import OTHER, Stopwatch, added, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from weft.tick.ticker import Ticker
+
+log = logging.getLogger("weft.spark")
 
 
 class _Stopped(Exception):
@@ -34,6 +41,8 @@ class _Stopped(Exception):
 # refuse that checkpoint for good. Ours is of one stream, and every tick checks whose batches it holds.
 LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
 START_SECONDS = 30
+# When to ask how long Spark took for the rest of a trigger, after a tick is done: soon, then less and less often.
+ASK_AFTER = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Runner:
@@ -53,9 +62,12 @@ class Runner:
         self._failure: BaseException | None = None
         self._reported = False
         self._started = threading.Event()
-        self._lock, self._gate = threading.Lock(), threading.Lock()
+        self._lock, self._gate, self._telling = threading.Lock(), threading.Lock(), threading.Lock()
+        # The number of the newest batch as Spark has it, and our own seconds, until Spark tells the rest of them.
+        self._untold: tuple[int, Stopwatch, float] | None = None
         self._stopping = False
         self._first = True
+        self._home: Move | None = None
 
     @property
     def active(self) -> bool:
@@ -86,6 +98,7 @@ class Runner:
     def _begin(self, **trigger: Any) -> None:
         self._failure, self._stopping, self._first = None, False, True
         self._ticker.start_anew()
+        self._follow_the_files()
         rows = project(self._rows(), self._ticker.stream)
         writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
         self._session.conf.set(*LEFTOVERS_ALLOWED)
@@ -98,6 +111,15 @@ class Runner:
                 f"stream {self._ticker.stream.name!r} cannot start from {self._checkpoint}: {reason_of(error)}",
                 hint="What is committed stays readable. Restore the checkpoint from a backup if it is damaged.",
             ) from error
+
+    def _follow_the_files(self) -> None:
+        """Where the project was moved with its files, have Spark know them in their new place."""
+        stream = self._ticker.stream
+        move = move_of(self._session, stream.noted_path, stream.path)
+        if move is not None:
+            follow(self._checkpoint, move, stream.name)
+            self._ticker.note_path()
+        self._home = move_of(self._session, stream.path, stream.first_path)
 
     def wait(self) -> None:
         """Wait until the query ends by itself; raise what ended it."""
@@ -138,6 +160,7 @@ class Runner:
     def _say_how_it_ended(self) -> BaseException | None:
         """Say, once, that a query that ran does so no more; what ended it, None for nothing or where it runs."""
         error = self._ended_by()
+        self.tell()
         if self._query is not None and not self.active and self._said == RUNNING:
             self._say(AT_REST) if error is None else self._say(FAILED, self._reason(error))
         return error
@@ -166,29 +189,72 @@ class Runner:
         )
 
     def _tick(self, rows: DataFrame, batch_id: int) -> None:
+        watch = Stopwatch()
         try:
+            with watch.stage("tell"):
+                # Whatever Spark said of the batch before, it said by now.
+                self.tell(now=True)
             with self._gate:
-                if self._stopping:
-                    raise _Stopped
-                session = rows.sparkSession
-                # The first tick may begin before start() has the query in hand.
-                self._started.wait(START_SECONDS)
-                # Spark gives all jobs of a streaming query its run id as their group.
-                group = str(self._query.runId) if self._query is not None else "none"
-                jobs = JobCounter(partial(session.sparkContext.statusTracker().getJobIdsForGroup, group))
-                failpoint("batch-begin")
-                mark = self._ticker.numbered(read_mark(session, self._checkpoint, batch_id, look_back=self._first))
-                self._first = False
-                failpoint("batch-marked")
-                stream = self._ticker.stream
-                read = partial(read_files, session, stream) if is_file_source(stream) else None
-                self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
+                self._run_tick(rows, batch_id, watch)
         except BaseException as error:
             self._failure = error
             if not isinstance(error, _Stopped):
                 # Now, because nobody may look at this process for long.
                 self._say(FAILED, self._reason(error))
             raise
+        self._untold = batch_id, watch, time.monotonic() - watch.begin
+        threading.Thread(target=self._tell_soon, name="weft-tell", daemon=True).start()
+
+    def _run_tick(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> None:
+        if self._stopping:
+            raise _Stopped
+        session = rows.sparkSession
+        with watch.stage("wait"):
+            # The first tick may begin before start() has the query in hand.
+            self._started.wait(START_SECONDS)
+        failpoint("batch-begin")
+        with watch.stage("mark"):
+            # Spark gives all jobs of a streaming query its run id as their group.
+            group = str(self._query.runId) if self._query is not None else "none"
+            jobs = JobCounter(partial(session.sparkContext.statusTracker().getJobIdsForGroup, group))
+            mark = read_mark(session, self._checkpoint, batch_id, look_back=self._first, home=self._home)
+            mark = self._ticker.numbered(mark)
+        self._first = False
+        failpoint("batch-marked")
+        stream = self._ticker.stream
+        read = partial(read_files, session, stream) if is_file_source(stream) else None
+        with self._ticker.telling_later():
+            self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
+
+    def tell(self, *, now: bool = False) -> None:
+        """Tell of the newest tick, once, when Spark has said how long it took around it; `now` or never says it."""
+        with self._telling:
+            if self._untold is None:
+                return
+            batch_id, watch, function = self._untold
+            durations = self._durations(batch_id)
+            if durations is None and not now and self.active:
+                return
+            self._untold = None
+            ours = whole(watch.seconds, function - sum(self._ticker.last.get("seconds", {}).values()), OTHER)
+            try:
+                self._ticker.tell(ours if durations is None else added(ours, stages_of(durations, function)))
+            except Exception:  # what is committed stays; who stops a stream for its numbers?
+                log.warning("tick not told", extra={"stream": self._ticker.stream.name}, exc_info=True)
+
+    def _durations(self, batch_id: int) -> dict[str, int] | None:
+        try:
+            return None if self._query is None else durations_of(self._query, batch_id)
+        except (*JAVA_GONE, PySparkException):
+            return None
+
+    def _tell_soon(self) -> None:
+        """Tell of a tick also where no other follows and nobody asks."""
+        for seconds in ASK_AFTER:
+            time.sleep(seconds)
+            self.tell()
+            if self._untold is None:
+                return
 
     def _rows(self) -> DataFrame:
         stream = self._ticker.stream

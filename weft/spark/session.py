@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.spark.java import ensure_java
 
@@ -74,11 +74,23 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
     builder = SparkSession.builder.master(chosen.pop("spark.master", "local[*]")).appName("weft")
     for key, value in chosen.items():
         builder = builder.config(key, value)
+    ours = not is_running()
     session = builder.getOrCreate()
+    if ours:
+        ignore_termination(session)
     session.sparkContext.setLogLevel("FATAL")
     # Where Spark was running already, the session is that one, with the settings that it was started with.
     warn_of_open_doors(session)
     return session
+
+
+def ignore_termination(session: SparkSession) -> None:
+    """Let Java live on when its whole group is told to end, as systemd does: the tick that is under way needs it.
+
+    Java ends when this process does, whose end of the pipe between them closes then.
+    """
+    jvm: Any = session._jvm
+    jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
 
 
 def open_doors(session: SparkSession) -> dict[str, str]:

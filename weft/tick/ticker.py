@@ -9,11 +9,11 @@ runs again after a crash writes its files anew, under other names, and commits o
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.backend.duck import Duck
 from weft.failpoint import failpoint, failpoint_soon
@@ -41,10 +41,7 @@ from weft.store.state import StreamState
 from weft.store.tend import sweep, tend
 from weft.tick.batches import is_done, numbered
 from weft.tick.commit import Harvest, publish, with_files, write, write_products
-from weft.watch.stopwatch import Stopwatch
-
-if TYPE_CHECKING:
-    pass
+from weft.watch.stopwatch import Stopwatch, added
 
 log = logging.getLogger("weft.tick")
 
@@ -66,7 +63,10 @@ class Ticker:
         cache: TableCache,
     ) -> None:
         self.stream, self.planner = planner.stream, planner
+        # How the newest tick went here; and as it was told to all, whole, with what Spark did around it.
         self.last: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
+        self._untold, self._tells_later = False, False
         self._committed, self._registry, self._catalog = committed, registry, catalog
         self._files, self._duck, self._cache = files, duck, cache
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
@@ -92,33 +92,48 @@ class Ticker:
         self._registry.store_forms(self.stream.name)
 
     @contextmanager
-    def _tick_under_way(self) -> Iterator[None]:
+    def _tick_under_way(self, watch: Stopwatch) -> Iterator[None]:
         """As long as a tick is, the state is the tick's, nobody loads another, and nobody moves queries."""
-        with self.planner.turn, self._committed.tick_under_way():
-            yield
+        with watch.stage("wait"):
+            self.planner.turn.acquire()
+        try:
+            with self._committed.tick_under_way():
+                yield
+        finally:
+            self.planner.turn.release()
 
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
-        with self._tick_under_way():
-            if not self._tidy:
-                # A tick that failed on its way may have changed more than it lived to note here.
-                self._committed.load()
-            with self._catalog.read() as reader:
-                done = is_done(batch.mark, self._state, reader)
-            if done:
-                return
-            if not self._tidy:
-                clear_orphans(self.stream.name, self._catalog, self._files)
-                # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
-                sweep(self._catalog, self._files, self._cache)
+        watch = Stopwatch()
+        with self._tick_under_way(watch):
+            with watch.stage("open"):
+                if self._open(batch.mark):
+                    return
             self._tidy = False
-            self._run(batch)
+            self._run(batch, watch)
             self._tidy = True
+        if not self._tells_later:
+            self.tell({})
 
-    def _run(self, batch: Arrived) -> None:
+    def _open(self, mark: BatchMark) -> bool:
+        """Be ready for a batch; True where it is committed already."""
+        if not self._tidy:
+            # A tick that failed on its way may have changed more than it lived to note here.
+            self._committed.load()
+        with self._catalog.read() as reader:
+            if is_done(mark, self._state, reader):
+                return True
+        if not self._tidy:
+            clear_orphans(self.stream.name, self._catalog, self._files)
+            # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
+            sweep(self._catalog, self._files, self._cache)
+        return False
+
+    def _run(self, batch: Arrived, watch: Stopwatch) -> None:
         """The tick itself, stage by stage."""
-        watch, before, watermark = Stopwatch(), batch.jobs(), self._state.watermark
+        watermark = self._state.watermark
         with watch.stage("plan"):
+            before = batch.jobs()
             self._registry.refresh()
             self.planner.move_what_should()
             revision = self._registry.revision
@@ -143,22 +158,38 @@ class Ticker:
             # Only now: what left the catalog long ago may still be of the state that was read until here.
             sweep(self._catalog, self._files, self._cache)
         failpoint("tick-end")
-        self.last = {
-            "batch_id": batch.mark.batch_id,
-            "rows": found.rows,
-            "dead": sum(letters.counts.values()),
-            "jobs": batch.jobs() - before,
-            "queries": len(plan.queries),
-            "nodes": len(plan.network.nodes),
-            "partial_rows": sum(table.num_rows for table in new.rows.values()),
-            "seconds": watch.seconds,
-            "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
-            "amounts": self._done(plan, lesson.tick, new),
-            "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        }
-        with self._catalog.write() as catalog:
-            catalog.describe_tick(self.stream.name, batch.mark.batch_id, self.last)
-        log.info("tick committed", extra={"stream": self.stream.name, **self.last})
+        with watch.stage("tell"):
+            told = {
+                "batch_id": batch.mark.batch_id,
+                "rows": found.rows,
+                "dead": sum(letters.counts.values()),
+                "jobs": batch.jobs() - before,
+                "queries": len(plan.queries),
+                "nodes": len(plan.network.nodes),
+                "partial_rows": sum(table.num_rows for table in new.rows.values()),
+                "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
+                "amounts": self._done(plan, lesson.tick, new),
+                "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            }
+        self.last, self._untold = {**told, "seconds": watch.stop()}, True
+
+    @contextmanager
+    def telling_later(self) -> Iterator[None]:
+        """The tick that runs meanwhile is told by whoever calls `tell` when more is known of it."""
+        self._tells_later = True
+        try:
+            yield
+        finally:
+            self._tells_later = False
+
+    def tell(self, around: Mapping[str, float]) -> None:
+        """Tell everybody of the newest tick, once and whole, with the stages around it."""
+        if self._untold:
+            told = {**self.last, "seconds": added(self.last["seconds"], around)}
+            self.told, self._untold = told, False
+            with self._catalog.write() as catalog:
+                catalog.describe_tick(self.stream.name, told["batch_id"], told)
+            log.info("tick committed", extra={"stream": self.stream.name, **told})
 
     def _predict(self, plan: Plan, tick: Facts) -> float:
         """How long the tick should have taken."""
@@ -241,6 +272,10 @@ class Ticker:
         with self.planner.turn, self._catalog.write() as catalog:
             catalog.adopt_checkpoint(self.stream.name)
             self._tidy = False
+
+    def note_path(self) -> None:
+        """Keep that Spark's notes have the stream's files where they are now."""
+        self.stream = self._registry.note_path(self.stream.name)
 
     def numbered(self, batch: BatchMark) -> BatchMark:
         """The batch under the number that it has here."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from weft.store.catalog import Catalog
     from weft.store.state import StreamState
 
+# A process that dies between a commit and the end of its tick leaves a tick that nobody tells of; not so many in a row.
+LOOK_BACK = 10
+
 
 def stream_metrics(
     planner: Planner,
@@ -22,11 +25,13 @@ def stream_metrics(
     queries: int,
     catalog: Catalog,
     runner: Runner | None,
-    last: Mapping[str, Any],
+    told: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
+    if runner is not None:
+        runner.tell()
     newest, synopses = state.max_event_time, state.synopses.values()
-    last_tick = _last_tick(state, catalog, last)
+    last_tick = _last_tick(state, catalog, told)
     return {
         **_status(state.stream, catalog, runner),
         "last_tick_at": last_tick.get("committed_at"),
@@ -68,10 +73,16 @@ def _plan_metrics(planner: Planner) -> dict[str, Any]:
     return {**found, **{name: round(price, 4) for name, price in prices.items()}}
 
 
-def _last_tick(state: StreamState, catalog: Catalog, last: Mapping[str, Any]) -> dict[str, Any]:
-    """How the newest tick went, whoever ran it; `last` is the newest that this process ran."""
-    if last.get("batch_id") == state.batch_id:
-        return dict(last)
+def _last_tick(state: StreamState, catalog: Catalog, told: Mapping[str, Any]) -> dict[str, Any]:
+    """How the newest tick went that is over, whoever ran it: of one that is under way only a part could be told.
+
+    `told` is the newest that this process ran.
+    """
+    if told.get("batch_id") == state.batch_id:
+        return dict(told)
     with catalog.read() as reader:
-        logged = reader.logged_tick(state.stream, state.batch_id)
-    return dict(logged.detail) if logged is not None else {}
+        for number in range(state.batch_id, max(-1, state.batch_id - LOOK_BACK), -1):
+            logged = reader.logged_tick(state.stream, number)
+            if logged is not None and "seconds" in logged.detail:
+                return dict(logged.detail)
+    return {}

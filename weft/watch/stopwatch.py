@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+# What belongs to no stage: between two of them, which should be next to nothing.
+OTHER = "other"
 
 
 @dataclass
 class Stopwatch:
-    """Seconds by stage."""
+    """Seconds by stage, and since the watch began to run."""
 
     seconds: dict[str, float] = field(default_factory=dict)
+    begin: float = field(default_factory=time.monotonic)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -21,3 +25,21 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begin, 4)
+
+    def stop(self) -> dict[str, float]:
+        """The seconds of all stages until now, and what belongs to none of them: together all the time that passed."""
+        return whole(self.seconds, time.monotonic() - self.begin, OTHER)
+
+
+def whole(seconds: Mapping[str, float], passed: float, rest: str) -> dict[str, float]:
+    """Stages with one more, `rest`, such that they make up all the time that passed.
+
+    >>> whole({"a": 1.0, "b": 0.5}, 1.75, "rest")
+    {'a': 1.0, 'b': 0.5, 'rest': 0.25}
+    """
+    return {**seconds, rest: round(max(0.0, passed - sum(seconds.values())), 4)}
+
+
+def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """The seconds of two clocks by stage."""
+    return {name: round(some.get(name, 0.0) + more.get(name, 0.0), 4) for name in {**some, **more}}
