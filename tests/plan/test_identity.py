@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from itertools import combinations
 
@@ -63,6 +64,13 @@ def test_nodes_of_other_group_expressions_have_another_name() -> None:
 def test_a_column_of_another_type_is_another_column() -> None:
     assert statistics(needs("sum(i)")) != statistics(needs("sum(i)", columns=WIDER))
     assert nodes(needs("count(*)", by="i")) != nodes(needs("count(*)", by="i", columns=WIDER))
+
+
+def test_names_have_96_bits() -> None:
+    found = needs("sum(i)", where="WHERE j > 5")
+    dimensions = {one.name for part in found.parts for one in part.dimensions}
+    for name in (*statistics(found), *nodes(found), *dimensions, *(one.slot for one in found.measures)):
+        assert re.fullmatch(r"[a-z]+_[0-9a-f]{24}", name), name
 
 
 def test_null_keys_of_other_types_are_other_keys() -> None:

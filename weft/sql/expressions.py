@@ -172,6 +172,9 @@ def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
     return Call("and", parts, BOOLEAN)
 
 
+# Of a name, each of four bits: with 96 bits no two of any number of names that there may be are alike by chance.
+DIGITS = 24
+
 INFIX = {"+", "-", "*", "/", "%", "div", "=", "<", "<=", "<=>", "and", "or", "&", "|", "^"}
 
 
@@ -261,4 +264,4 @@ def literal_text(literal: Literal) -> str:
 def identity(prefix: str, *parts: str) -> str:
     """A short stable name for what the parts describe; the same parts give the same name in any process."""
     digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-    return f"{prefix}_{digest[:12]}"
+    return f"{prefix}_{digest[:DIGITS]}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import BigInteger, Column, Connection, DateTime, Index, Integer, MetaData, Table, Text, text
 
 from weft.store import tables
+from weft.store.longer_names import lengthen_names
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def _add_plans(connection: Connection) -> None:
 STEPS = (
     Step(2, frozenset({"dead_letters"}), _add_dead_letters),
     Step(3, frozenset({"plans"}), _add_plans),
+    Step(4, frozenset(), lengthen_names),
 )
 
 

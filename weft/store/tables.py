@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 3
+FORMAT = 4
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
 FAILED = "failed"
 """The `status` of a query that cannot be computed."""
