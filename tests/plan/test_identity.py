@@ -9,13 +9,13 @@ from itertools import combinations
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.expressions import Call, Literal, Slot
+from weft.algebra.query import StreamSchema
+from weft.algebra.types import BOOLEAN, decimal
 from weft.plan.finish import Family, Request
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.expressions import Call, Literal, Slot
-from weft.sql.query import StreamSchema
-from weft.sql.types import BOOLEAN, decimal
 
 COLUMNS = "ts timestamp, i int, j int, x double, k string"
 WIDER = COLUMNS.replace("i int", "i bigint")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from weft.aggregates.statistics import Statistic, statistic
-from weft.sql.expressions import (
+from weft.algebra.expressions import (
     Call,
     Case,
     Cast,
@@ -19,7 +19,7 @@ from weft.sql.expressions import (
     Literal,
     Slot,
 )
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, VOID, DataType, adjusted_decimal, decimal
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, VOID, DataType, adjusted_decimal, decimal
 
 # Spark sums decimals in ten digits more than they have: with so many or fewer there is room for all of the ten.
 SUMMED_DIGITS = MAX_PRECISION - 10

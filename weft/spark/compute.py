@@ -9,10 +9,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from weft.backend.duck import Duck
 from weft.plan.isolate import failing_alike, find_culprits, find_misfits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
-from weft.read.duck import Duck
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
