@@ -104,7 +104,9 @@ class Engine:
             self.catalog = Catalog(catalog)
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
-        self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
+        self.duck, self._worker = Duck(), Duck(threads=os.cpu_count() or 1)
+        with self.catalog.read() as reader:
+            self.cache = TableCache(self.files, names=reader.names())
         self.registry = Registry(self.catalog, self._root if self._local else None)
         self.reader = Reader(self.duck, self.cache)
         self._committed: dict[str, CommittedState] = {}

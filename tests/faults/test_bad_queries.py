@@ -146,7 +146,7 @@ def test_a_bad_query_says_since_when_and_on_what_and_is_not_read(life: Life, nam
 # What a query says of the rows below: the one that is guilty, and none where no single one is.
 ON_ROWS = {
     "SELECT sum(10 / d) AS x FROM s WHERE v > 0": "[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = 6",
-    "SELECT sum(cast(v AS bigint) * 4000000000000000000) AS x FROM s WHERE v = 1": "[ARITHMETIC_OVERFLOW] overflow.",
+    "SELECT sum(cast(v AS bigint) * 4000000000000000000) AS x FROM s WHERE v = 1": "",
     "SELECT max(cast(w AS int)) AS x FROM s WHERE v = 4":
         "[CAST_INVALID_INPUT] The value '12x\\x00\\n\\x1b' of the type \"STRING\" cannot be cast to \"INT\" because it is "
         "malformed, on a row with v = 4, w = '12x\\x00\\n\\x1b'",
@@ -193,3 +193,17 @@ def test_one_bad_row_that_fails_many_alerts_costs_few_trials(tmp_path: Path, spa
         assert said == {"[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = 1"}
         assert engine.query("good").result().to_pylist() == [{"n": 3}]
         assert 1 < len(jobs) < 40, jobs
+
+
+def test_nulls_of_two_types_are_two_columns(tmp_path: Path, spark: SparkSession) -> None:
+    """They had one name, and no batch of the stream could be computed for anybody."""
+    kinds = {"int": "bigint", "double": "double", "decimal(5, 2)": "decimal(15, 2)"}
+    queries = {f"q{place}": f"SELECT sum(CAST(NULL AS {kind})) AS x FROM s" for place, kind in enumerate(kinds)}
+    row = {"ts": EPOCH + timedelta(seconds=1), "g": 1, "v": 1, "d": 1, "w": "1"}
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+        engine.register_all({**queries, "good": "SELECT count(*) AS n FROM s"})
+        feed(engine, ["s"], pa.Table.from_pylist([row], schema=SCHEMA))
+        assert {query.status for query in engine.queries()} == {"running"}
+        assert engine.query("good").result().to_pylist() == [{"n": 1}]
+        assert [engine.query(name).result().to_pylist() for name in queries] == [[{"x": None}]] * len(queries)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from itertools import combinations
 
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.expressions import Call, Literal, Slot
 from weft.algebra.schema import FeedSchema
+from weft.algebra.types import BOOLEAN, decimal
+from weft.plan.finish import Family, Request
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
@@ -36,6 +41,11 @@ def nodes(found: Needs) -> tuple[str, ...]:
     [
         ["sum(i)", "sum(j)", "sum(i + 1)", "sum(i + 2)", "sum(i) FILTER (WHERE j > 0)", "sum(i) FILTER (WHERE j > 1)"],
         ["min(i)", "max(i)", "min(i + j)", "min(i - j)", "max_by(i, j)", "max_by(j, i)"],
+        [f"sum(CAST(NULL AS {kind}))" for kind in ("INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(5, 2)", "DECIMAL(6, 2)")],
+        [f"max(CAST(NULL AS {kind}))" for kind in ("BOOLEAN", "STRING", "DATE", "TIMESTAMP", "TINYINT", "SMALLINT")],
+        [f"max(CASE WHEN i > 0 THEN NULL ELSE CAST(NULL AS {kind}) END)" for kind in ("INT", "BIGINT", "STRING")],
+        [f"max(coalesce(CAST(NULL AS {kind}), i))" for kind in ("INT", "BIGINT", "DOUBLE")],
+        [f"sum(CAST('1.5' AS {kind}))" for kind in ("DOUBLE", "FLOAT", "DECIMAL(5, 2)", "DECIMAL(5, 1)", "DECIMAL(6, 1)")],
         ["sum(x)", "sum(x * x)", "sum(cast(x AS int))", "sum(cast(x AS bigint))", "sum(cast(x AS decimal(9,2)))"],
     ],
     ids=lambda one: one[0],
@@ -54,6 +64,36 @@ def test_nodes_of_other_group_expressions_have_another_name() -> None:
 def test_a_column_of_another_type_is_another_column() -> None:
     assert statistics(needs("sum(i)")) != statistics(needs("sum(i)", columns=WIDER))
     assert nodes(needs("count(*)", by="i")) != nodes(needs("count(*)", by="i", columns=WIDER))
+
+
+def test_names_have_96_bits() -> None:
+    found = needs("sum(i)", where="WHERE j > 5")
+    dimensions = {one.name for part in found.parts for one in part.dimensions}
+    for name in (*statistics(found), *nodes(found), *dimensions, *(one.slot for one in found.measures)):
+        assert re.fullmatch(r"[a-z]+_[0-9a-f]{24}", name), name
+
+
+def test_null_keys_of_other_types_are_other_keys() -> None:
+    apart = [f"coalesce(CAST(NULL AS {kind}), i)" for kind in ("INT", "BIGINT", "DOUBLE")]
+    apart += [f"CAST(NULL AS {kind})" for kind in ("INT", "DOUBLE", "DATE")]
+    for one, other in combinations(apart, 2):
+        assert nodes(needs("count(*)", by=one)) != nodes(needs("count(*)", by=other)), (one, other)
+
+
+def test_families_whose_parameters_have_other_types_have_another_name() -> None:
+    window = needs("count(*)").window
+    assert window is not None
+    kinds = (decimal(3, 1), decimal(4, 1))
+    families = [
+        Family(
+            "node",
+            (),
+            Call("<", (Slot("d", decimal(9, 2)), Slot("p0", kind)), BOOLEAN),
+            (Request("q", window, (Literal(Decimal("1.5"), kind),)),),
+        )
+        for kind in kinds
+    ]
+    assert families[0].id != families[1].id
 
 
 def test_what_means_the_same_has_the_same_name() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from weft.aggregates.statistics import Statistic, statistic
 from weft.algebra.expressions import (
@@ -18,7 +19,12 @@ from weft.algebra.expressions import (
     Literal,
     Slot,
 )
-from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, decimal
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, VOID, DataType, decimal
+
+# Spark sums decimals in ten digits more than they have: with so many or fewer there is room for all of the ten.
+SUMMED_DIGITS = MAX_PRECISION - 10
+# Wider decimals are summed in two parts: so many low digits, and the others, which fit 64 bits.
+LOW_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -91,10 +97,28 @@ def _single(basic: str) -> Builder:
 
 
 def _total(arguments: tuple[Expression, ...], where: Expression | None) -> Plain:
-    if arguments[0].type != BIGINT:
+    """The sum. Statistics cover rows that the query leaves out, so none overflows: the total is judged when it is read.
+
+    Integers of up to 32 bits and decimals of up to 28 digits need billions of rows to overflow their sums.
+    """
+    value = arguments[0]
+    if value.type == BIGINT:
+        wide = statistic("wide_sum", value, where=where)
+        return Plain((wide,), Call("total", (slot(wide),), BIGINT))
+    if not value.type.is_decimal or value.type.precision <= SUMMED_DIGITS:
         return _single_of("sum", arguments, where)
-    one = statistic("wide_sum", *arguments, where=where)
-    return Plain((one,), Cast(slot(one), BIGINT))
+    unit = _high_unit(value.type.scale)
+    rest = decimal(max(LOW_DIGITS + 1, value.type.scale), value.type.scale)
+    high = statistic("wide_sum", Call("div", (value, unit), BIGINT), where=where)
+    low = statistic("sum", Call("%", (value, unit), rest), where=where)
+    return Plain((high, low), Call("total", (slot(high), slot(low), unit), decimal(MAX_PRECISION, value.type.scale)))
+
+
+def _high_unit(scale: int) -> Literal:
+    """What the high digits of a wide decimal count: one more than its low digits can hold."""
+    places = LOW_DIGITS - scale
+    kind = decimal(places + 1, 0) if places >= 0 else decimal(-places, -places)
+    return Literal(Decimal(10) ** places, kind)
 
 
 def _double_sum(value: Expression, where: Expression | None) -> Statistic:
@@ -110,13 +134,13 @@ def _average(arguments: tuple[Expression, ...], where: Expression | None) -> Pla
     if not value.type.is_decimal:
         total = _double_sum(value, where)
         return Plain((total, count), divide(slot(total), slot(count)))
-    total = statistic("sum", value, where=where)
+    kept = _total(arguments, where)
     kind = _average_type((value.type,))
     # Spark divides straight into the type of the average: by way of the type of a quotient, which has room for more
     # digits before the point and for fewer after it, the last ones would be lost.
-    quotient = Call("/", (slot(total), Cast(slot(count), decimal(20, 0))), kind)
+    quotient = Call("/", (kept.result, Cast(slot(count), decimal(20, 0))), kind)
     empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
-    return Plain((total, count), Case(((empty, Literal(None, kind)),), quotient, kind))
+    return Plain((*kept.statistics, count), Case(((empty, Literal(None, kind)),), quotient, kind))
 
 
 def _average_type(arguments: tuple[DataType, ...]) -> DataType:

@@ -80,8 +80,14 @@ def _sum(arguments: tuple[DataType, ...]) -> DataType:
 BASICS: dict[str, Basic] = {
     "count": Basic("count({0})", "CAST(coalesce(sum({c}), 0) AS BIGINT)", lambda _: BIGINT),
     "sum": Basic("sum({0})", "CAST(sum({c}) AS {t})", _sum),
-    # Of 64-bit integers: wide enough that no merge overflows, so that only a total that does fails, and only its query.
-    "wide_sum": Basic("CAST(sum({0}) AS DECIMAL(38, 0))", "CAST(sum({c}) AS {t})", lambda _: decimal(38, 0)),
+    # Of 64-bit integers: neither Spark nor a merge overflows, since the rows of a group may be those of other queries.
+    # Halves of 32 bits are summed as 64-bit integers.
+    "wide_sum": Basic(
+        "CAST(CAST(sum(shiftright({0}, 32)) AS DECIMAL(38, 0)) * 4294967296 + sum({0} & 4294967295) "
+        "AS DECIMAL(38, 0))",
+        "CAST(sum({c}) AS {t})",
+        lambda _: decimal(38, 0),
+    ),
     # Of integers of up to 32 bits, exactly: halves of 31 bits are summed as 64-bit integers, far cheaper than decimals.
     "squares": Basic(
         "CAST(CAST(sum(shiftright(CAST({0} AS BIGINT) * {0}, 31)) AS DECIMAL(38, 0)) * 2147483648 "

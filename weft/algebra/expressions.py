@@ -173,6 +173,9 @@ def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
     return Call("and", parts, BOOLEAN)
 
 
+# Of a name, each of four bits: with 96 bits no two of any number of names that there may be are alike by chance.
+DIGITS = 24
+
 INFIX = {"+", "-", "*", "/", "%", "div", "=", "<", "<=", "<=>", "and", "or", "&", "|", "^"}
 
 
@@ -198,8 +201,7 @@ def text(expression: Expression) -> str:
         case Cast():
             return f"cast({text(expression.operand)} as {expression.type})"
         case Case():
-            whens = " ".join(f"when {text(test)} then {text(value)}" for test, value in expression.branches)
-            return f"case {whens} else {text(expression.otherwise)} end"
+            return _case_text(expression)
         case Aggregate():
             inside = ("distinct " if expression.distinct else "") + ", ".join(map(text, expression.arguments))
             where = f" filter ({text(expression.where)})" if expression.where is not None else ""
@@ -208,6 +210,27 @@ def text(expression: Expression) -> str:
             return "window" if expression.part == "window" else f"window.{expression.part}"
         case Slot():
             return f"${expression.name}"
+
+
+def _case_text(case: Case) -> str:
+    """A CASE as text. A NULL in it stands without its type where another value of the CASE tells that type.
+
+    >>> from weft.algebra.types import INT
+    >>> text(Case(((Column("b", BOOLEAN), Column("i", INT)),), Literal(None, INT), INT))
+    'case when b then i else null end'
+    """
+    values = [*(value for _, value in case.branches), case.otherwise]
+    told = any(value.type == case.type and not _is_null(value) for value in values)
+
+    def print_value(value: Expression) -> str:
+        return "null" if told and _is_null(value) and value.type == case.type else text(value)
+
+    whens = " ".join(f"when {text(test)} then {print_value(value)}" for test, value in case.branches)
+    return f"case {whens} else {print_value(case.otherwise)} end"
+
+
+def _is_null(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.value is None
 
 
 def column_text(name: str) -> str:
@@ -222,10 +245,15 @@ def column_text(name: str) -> str:
 
 
 def literal_text(literal: Literal) -> str:
-    """A constant as text, with its type wherever the digits alone would not tell it."""
+    """A constant as text, with its type wherever the value alone would not tell it.
+
+    >>> from weft.algebra.types import DOUBLE, INT
+    >>> literal_text(Literal(5, INT)), literal_text(Literal(5.0, DOUBLE)), literal_text(Literal(None, INT))
+    ('5', "double '5.0'", 'int null')
+    """
     value = literal.value
     if value is None:
-        return "null"
+        return f"{literal.type} null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -238,4 +266,4 @@ def literal_text(literal: Literal) -> str:
 def identity(prefix: str, *parts: str) -> str:
     """A short stable name for what the parts describe; the same parts give the same name in any process."""
     digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-    return f"{prefix}_{digest[:12]}"
+    return f"{prefix}_{digest[:DIGITS]}"

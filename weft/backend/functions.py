@@ -133,6 +133,15 @@ def round_double(value: float, digits: int) -> float:
     return float(_scaled(Decimal(repr(value)), digits, _DOUBLE)) + 0.0
 
 
+def total(high: str, low: str, unit: str, precision: int, scale: int) -> str:
+    """The sum of decimals from that of their high digits, in units, and that of their low digits.
+
+    >>> total("-3", "12.50", "100", 38, 2)
+    '-287.50'
+    """
+    return _fitted(_EXACT.fma(Decimal(high), Decimal(unit), Decimal(low)), precision, scale)
+
+
 _DECIMALS = ["VARCHAR", "VARCHAR", "INTEGER", "INTEGER"]
 FUNCTIONS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "weft_decimal_add": (add, _DECIMALS, "VARCHAR"),
@@ -144,6 +153,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "weft_decimal_negate": (negate, ["VARCHAR", "INTEGER", "INTEGER"], "VARCHAR"),
     "weft_decimal_abs": (absolute, ["VARCHAR", "INTEGER", "INTEGER"], "VARCHAR"),
     "weft_decimal_round": (round_decimal, ["VARCHAR", "INTEGER", "INTEGER", "INTEGER"], "VARCHAR"),
+    "weft_decimal_total": (total, ["VARCHAR", "VARCHAR", "VARCHAR", "INTEGER", "INTEGER"], "VARCHAR"),
     "weft_double_round": (round_double, ["DOUBLE", "INTEGER"], "DOUBLE"),
 }
 # The sum of squared distances from the mean, of a count, a sum and a sum of squares that are exact integers. Distances

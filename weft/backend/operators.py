@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from weft.algebra.expressions import Call, Cast, Expression, Literal
 from weft.algebra.types import DOUBLE, MAX_PRECISION, as_decimal
-from weft.backend.functions import DIVISION_BY_ZERO, SCALA_DIGITS
+from weft.backend.functions import DIVISION_BY_ZERO, OVERFLOW, SCALA_DIGITS
 from weft.backend.raising import can_raise, is_nonzero
 from weft.backend.renderer import Renderer, Rule
 from weft.segments.types import duck_type
@@ -20,6 +20,7 @@ _LONG_CHAIN = 32
 
 _Side = TypeVar("_Side")
 _ZERO_ERROR = f"error('{DIVISION_BY_ZERO}')"
+_OVERFLOW_ERROR = f"error('{OVERFLOW}')"
 
 
 def _arithmetic(renderer: Renderer, call: Call) -> str:
@@ -239,6 +240,18 @@ def _squared_distances(renderer: Renderer, call: Call) -> str:
     return f"weft_squared_distances({', '.join(map(renderer.sql, call.arguments))})"
 
 
+def _total(renderer: Renderer, call: Call) -> str:
+    """A sum that was kept too wide to overflow, in the type that it is read in; it fails where Spark's overflows."""
+    parts = [renderer.sql(one) for one in call.arguments]
+    if len(parts) > 1:
+        texts = ", ".join(f"CAST({part} AS VARCHAR)" for part in parts)
+        made = f"weft_decimal_total({texts}, {call.type.precision}, {call.type.scale})"
+        return f"CAST({made} AS {duck_type(call.type)})"
+    outside = f"NOT BETWEEN {-2**63} AND {2**63 - 1}"
+    return renderer.bound(parts[0], lambda x: f"CASE WHEN {x} {outside} THEN {_OVERFLOW_ERROR} "
+                                              f"ELSE CAST({x} AS {duck_type(call.type)}) END")
+
+
 # NaN is greater than any number, here as in Spark, so `> 0` keeps it. C's power is 1 in places where Java's is NaN.
 RULES: dict[str, Rule] = {
     "and": _connective("AND"), "or": _connective("OR"),
@@ -260,4 +273,6 @@ RULES: dict[str, Rule] = {
                     "THEN CAST('NaN' AS DOUBLE) ELSE pow({0}, {1}) END"),
     # Not for queries to call: what a variance is made of where the sums are exact.
     "squared_distances": _squared_distances,
+    # Nor this: what a sum is made of where rows of other queries must not make it overflow.
+    "total": _total,
 }

@@ -15,7 +15,7 @@ def can_raise(expression: Expression) -> bool:
                 return not kind.is_fractional
             if function == "/":
                 return kind.is_decimal or not is_nonzero(arguments[1])
-            return function in ("%", "div", "round", "floor", "ceil")
+            return function in ("%", "div", "round", "floor", "ceil", "total")
         case Cast(operand, kind):
             total = kind.name in ("string", "boolean", "double", "float") or _widens(expression)
             return can_raise(operand) or not total

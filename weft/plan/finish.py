@@ -42,7 +42,8 @@ class Family:
     @property
     def id(self) -> str:
         condition = text(self.condition) if self.condition is not None else ""
-        return identity("f", self.node, *self.keys, condition)
+        # The text names the parameters of the condition; their types come with the constants.
+        return identity("f", self.node, *self.keys, condition, *(str(one.type) for one in self.requests[0].constants))
 
 
 @dataclass(frozen=True)

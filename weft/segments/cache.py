@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 
 import pyarrow as pa
 
@@ -62,13 +62,20 @@ def _weight(table: pa.Table) -> int:
 class TableCache:
     """Decoded files; every read from disk is checked against its checksum."""
 
-    def __init__(self, files: Files, max_bytes: int = FILE_BYTES) -> None:
+    def __init__(self, files: Files, max_bytes: int = FILE_BYTES, names: Mapping[str, str] | None = None) -> None:
         self._files = files
         self._recent = Recent(max_bytes)
+        self._names = dict(names or {})
 
     def get(self, segment: SegmentRow) -> pa.Table:
-        """The rows of a file."""
-        return self._recent.get(segment.path, lambda: self._files.read_table(segment.path, segment.checksum))
+        """The rows of a file, its columns under the names that they have now."""
+        return self._recent.get(segment.path, lambda: self._read(segment))
+
+    def _read(self, segment: SegmentRow) -> pa.Table:
+        table = self._files.read_table(segment.path, segment.checksum)
+        if self._names.keys().isdisjoint(table.column_names):
+            return table
+        return table.rename_columns([self._names.get(name, name) for name in table.column_names])
 
     def put(self, path: str, table: pa.Table) -> None:
         """Remember a table that was just written."""

@@ -7,13 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-import duckdb
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
 from weft.backend.duck import Duck
-from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
+from weft.plan.isolate import failing_alike, find_culprits, find_misfits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
 from weft.spark.batch import Batch
@@ -27,12 +24,11 @@ from weft.store.derive import NewRows, merge_from, new_rows
 # PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
-# What an expression that fails on a row can raise, on Spark or where partial rows are merged.
-FAILURES = (PySparkException, Py4JError, duckdb.Error)
-
 log = logging.getLogger("weft.spark")
 # Who fails was found by trying; to say on which row may take about as long, and this many trials in any case.
 PATIENCE = 100
+# How it begins where a query fails only beside others.
+TOGETHER = "fails together with queries that were registered before it"
 # One bad row mostly fails many queries: so many rows that others failed on are tried before another one is sought.
 KNOWN_TRIED = 3
 
@@ -75,19 +71,22 @@ def blame(
 ) -> dict[str, str]:
     """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read.
 
+    Where each works alone and all together do not, even one node after the other, those that fail with the queries
+    before them in the order of `queries`. What fails is any exception: nobody can list all that an expression, or a
+    statement that is too large, may raise.
     Raises what a lost executor, a full disk or the like raises: then all must begin anew, at once or when the cause is
     gone, and who would have failed is not known.
     """
 
-    def trial(names: Sequence[str], batch: Arrived = batch) -> str:
-        network = build_network(stream, {name: queries[name] for name in names})
-        parts = statements(network)
+    def trial(names: Sequence[str], batch: Arrived = batch, *, apart: bool = False) -> str:
         try:
+            network = build_network(stream, {name: queries[name] for name in names})
+            parts = statements(network, apart=apart)
             merge_step(batch.aggregate(network, parts), network, parts, watermark, duck, batch.mark.batch_id)
-        except FAILURES as error:
-            if lost_with_executor(error) or is_nobodys_fault(error):
+        except Exception as error:
+            if is_of_infrastructure(error):
                 raise
-            return reason_of(error)
+            return reason_of(error) or type(error).__name__
         return ""
 
     if trial(()):
@@ -96,8 +95,17 @@ def blame(
     culprits = find_culprits(list(alike), trial)
     columns = {name: suspected_columns(queries[name]) for name in culprits}
     culprits = _told_on_rows(batch, culprits, columns, lambda name, some: trial([name], some))
+    blamed = {name: reason for first, reason in culprits.items() for name in alike[first]}
+    if not blamed:
+        misfits = find_misfits(list(queries), lambda names: trial(names, apart=True))
+        blamed = {name: f"{TOGETHER}: {reason}" for name, reason in misfits.items()}
     # Spark may have died or been stopped in between: then everything fails, and nobody is to blame.
-    return {} if trial(()) else {name: reason for first, reason in culprits.items() for name in alike[first]}
+    return {} if trial(()) else blamed
+
+
+def is_of_infrastructure(error: Exception) -> bool:
+    """Whether something around the queries failed: an executor, a disk, a connection."""
+    return isinstance(error, OSError) or lost_with_executor(error) or is_nobodys_fault(error)
 
 
 def _told_on_rows(
@@ -128,7 +136,7 @@ def _told_on_rows(
                 # The last trial was that of this row; the first may have failed on another one.
                 told[name] = on_row(why, row.values(columns[name]))
         except Exception as error:
-            if lost_with_executor(error) or is_nobodys_fault(error):
+            if is_of_infrastructure(error):
                 raise
             log.warning("row not found", extra={"query": name, "reason": reason_of(error)})
     return told

@@ -74,11 +74,6 @@ def _crowded(said: str) -> str:
     return ours[0] if (ours := OURS.search(said)) else ""
 
 
-def is_crowded(error: BaseException) -> bool:
-    """Whether a batch had more groups than find room in the driver."""
-    return bool(_crowded(str(error)))
-
-
 def has_condition(reason: str) -> bool:
     """Whether Spark named a condition, as it does wherever an expression fails on a row."""
     return reason.startswith("[")

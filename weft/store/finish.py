@@ -10,7 +10,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +19,7 @@ from weft.algebra.windows import Sliced, micros
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
 from weft.backend.render import duck_sql
-from weft.errors import SqlError
+from weft.errors import StateError
 from weft.plan.finish import Family
 from weft.plan.network import Network, Node
 from weft.segments.cache import TableCache
@@ -49,9 +48,11 @@ def finish(
             continue
         try:
             table = _merge(family, node, requests, state, duck, cache)
-        except (duckdb.Error, SqlError) as error:
-            # A total too large for its type, or a predicate too long to be written out: whoever reads that window is
-            # told so, and nobody else is kept waiting.
+        except (OSError, StateError):
+            raise
+        except Exception as error:
+            # As with a predicate too long to be written out: whoever reads that window is told so, and nobody else is
+            # kept waiting.
             log.warning("windows not finished ahead", extra={"node": node.id, "reason": str(error)})
             continue
         table = with_roll(table, roll_of(request.id for request in family.requests))

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.backend.duck import Duck
+from weft.errors import StateError
 from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
 from weft.plan.needs import Needs
@@ -113,10 +113,12 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
 def _history(
     node: Node, donor: Synopsis, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
 ) -> list[Product] | None:
-    """The donor's rows as the new node has them; None where they cannot be merged, as on a total too large."""
+    """The donor's rows as the new node has them; None where they cannot be merged, for whatever reason."""
     try:
         return list(_copy(node, donor, state, batch_id, duck, cache))
-    except duckdb.Error as error:
+    except (OSError, StateError):
+        raise
+    except Exception as error:
         log.warning("history not copied", extra={"node": node.id, "reason": str(error)})
         return None
 

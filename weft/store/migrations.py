@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import BigInteger, Column, Connection, DateTime, Index, Integer, MetaData, Table, Text, text
 
 from weft.store import tables
+from weft.store.longer_names import lengthen_names
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def _add_plans(connection: Connection) -> None:
     connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
 
 
-def _add_forms(connection: Connection) -> None:
+def _lengthen_names_and_add_forms(connection: Connection) -> None:
+    lengthen_names(connection)
     Table(
         "forms",
         MetaData(),
@@ -64,14 +66,12 @@ def _add_forms(connection: Connection) -> None:
         Column("format", Integer, nullable=False),
         Column("content", Text, nullable=False),
     ).create(connection)
-    # There is one table more than was summed: the next write sums all of them anew.
-    connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
 
 
 STEPS = (
     Step(2, frozenset({"dead_letters"}), _add_dead_letters),
     Step(3, frozenset({"plans"}), _add_plans),
-    Step(4, frozenset({"forms"}), _add_forms),
+    Step(4, frozenset({"forms"}), _lengthen_names_and_add_forms),
 )
 
 

@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +21,7 @@ from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
+from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
 from weft.plan.network import Node
@@ -87,8 +87,10 @@ class Sealer:
         expired = _expired(synopsis, state.watermark, retention)
         try:
             change = self._seal(node, state, retention) if node.clock.sliced else self._merge_totals(node, state)
-        except duckdb.Error as error:
-            # As on a total too large for its type: then slices are read as they are, and go when they are old.
+        except (OSError, StateError):
+            raise
+        except Exception as error:
+            # Whatever it is, it stops no stream: slices are read as they are, and go when they are old.
             log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
             change = None
         if change is None and not expired:

@@ -35,6 +35,8 @@ SUMS = "sums"
 """The key under which the sums of all tables are kept."""
 COSTS = "costs"
 """The key under which the measured costs are kept."""
+NAMES = "names"
+"""The key under which is kept what columns of old files are called now."""
 STATUS = "status of "
 """Before a stream's name: the key under which is kept how it fares."""
 Clock = Callable[[], datetime]
@@ -74,6 +76,11 @@ class Reader:
     def costs(self) -> dict[str, float]:
         """What things cost on this machine, as far as that was measured."""
         stored = meta_value(self._connection, COSTS)
+        return {} if stored is None else json.loads(stored)
+
+    def names(self) -> dict[str, str]:
+        """What columns of files from before format 4 are called now."""
+        stored = meta_value(self._connection, NAMES)
         return {} if stored is None else json.loads(stored)
 
     def status(self, stream: str) -> dict[str, Any]:

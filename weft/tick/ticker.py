@@ -23,14 +23,15 @@ from weft.optimize.planning import Plan, late_readers
 from weft.plan.cost import add
 from weft.plan.facts import Facts
 from weft.registry.changes import failures
+from weft.registry.registered import Registered
 from weft.registry.registry import Registry
 from weft.segments.cache import TableCache
 from weft.segments.files import Files
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
-from weft.spark.compute import FAILURES, Arrived, blame, merge_step
+from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
-from weft.spark.failure import is_crowded, lost_with_executor
+from weft.spark.failure import lost_with_executor
 from weft.spark.level0 import statements
 from weft.store.catalog import Catalog
 from weft.store.committed import CommittedState
@@ -206,7 +207,7 @@ class Ticker:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._compute_for_all(batch, watch)
-            except FAILURES as error:
+            except Exception as error:
                 if attempt == ATTEMPTS or not lost_with_executor(error):
                     raise
                 log.warning("tick computed again", extra={"stream": self.stream.name, "attempt": attempt})
@@ -216,7 +217,9 @@ class Ticker:
         """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
         try:
             plan, found, new = self._compute(batch, watch)
-        except FAILURES:
+        except Exception as error:
+            if isinstance(error, OSError):
+                raise
             with watch.stage("mend"):
                 batch, letters = batch.cleaned()
         else:
@@ -228,13 +231,15 @@ class Ticker:
             try:
                 plan, found, new = self._compute(batch, watch, apart=apart)
                 break
-            except FAILURES as error:
+            except Exception as error:
+                if is_of_infrastructure(error):
+                    raise
                 with watch.stage("mend"):
                     stopped = self._stop_failing(batch)
-                if not stopped and (apart or not is_crowded(error)):
+                if not stopped and apart:
                     raise
-                # Again without them: with queries that were registered meanwhile, which may fail too. And where all
-                # have room but not together, one node after the other.
+                # Again without them: with queries that were registered meanwhile, which may fail too. And where each
+                # works but not all together, one node after the other.
                 apart = not stopped
         # What was taken out before is part of what arrived.
         return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
@@ -242,8 +247,8 @@ class Ticker:
     def _stop_failing(self, batch: Arrived) -> bool:
         """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
         number = batch.mark.batch_id
-        queries = self.planner.plan().queries
-        needs = {name: one.needs for name, one in queries.items()}
+        queries = self.planner.queries()
+        needs = {name: queries[name].needs for name in sorted(queries, key=lambda name: _age(queries[name]))}
         culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._duck)
         if not culprits:
             return False
@@ -305,3 +310,10 @@ class Ticker:
                 failpoint("finish-inside")
             failpoint("finish-after")
             self._state = replace(self._state, synopses=with_files(plan.network, self._state, [], stored))
+
+
+def _age(query: Registered) -> tuple[bool, int, datetime, str]:
+    """What queries are ordered by, the oldest first: since when a query is computed, and since when it is there."""
+    row = query.row
+    created = datetime.max.replace(tzinfo=UTC) if row.created_at is None else row.created_at
+    return row.from_batch is None, row.from_batch or 0, created, row.name

@@ -273,35 +273,35 @@ SELECT count(*) AS n FROM packets WHERE NULL
 ----
 stream packets
 window none
-where null
+where boolean null
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM packets WHERE length = NULL
 ----
 stream packets
 window none
-where null
+where boolean null
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM packets WHERE NULL AND NULL
 ----
 stream packets
 window none
-where null
+where boolean null
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM packets WHERE proto IN (6, NULL)
 ----
 stream packets
 window none
-where ((proto = 6) or null)
+where ((proto = 6) or boolean null)
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM packets WHERE proto = 6 OR NULL
 ----
 stream packets
 window none
-where ((proto = 6) or null)
+where ((proto = 6) or boolean null)
 select n = count(*) : bigint
 ====
 SELECT count(*) AS n FROM packets WHERE NOT (length IS DISTINCT FROM port)

@@ -266,7 +266,7 @@ select strange name = count(*) : bigint
 select text = 'text' : string
 select 5 = 5 : int
 select 1.5 = decimal(2,1) '1.5' : decimal(2,1)
-select NULL = null : int
+select NULL = int null : int
 select true = true : boolean
 select DATE '2026-01-31' = date '2026-01-31' : date
 ====
