@@ -1,8 +1,17 @@
-"""Weft: thousands of continuous SQL queries over a few streams, for little more than the price of one."""
+"""Weft: thousands of continuous SQL queries over a few streams, for little more than the price of one.
 
-from weft.engine import Engine
-from weft.errors import ConfigError, EngineError, SqlError, StateError, StreamError, WeftError
-from weft.handle import ContinuousQuery
+Names are loaded when they are first used: importing this package loads no Spark, no pandas and no database.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.engine import Engine
+    from weft.errors import ConfigError, EngineError, SqlError, StateError, StreamError, WeftError
+    from weft.handle import ContinuousQuery
 
 __all__ = [
     "ConfigError",
@@ -14,3 +23,15 @@ __all__ = [
     "StreamError",
     "WeftError",
 ]
+
+_MODULES = {"Engine": "weft.engine", "ContinuousQuery": "weft.handle"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES.get(name, "weft.errors")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

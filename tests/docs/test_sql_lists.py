@@ -20,7 +20,7 @@ from weft.algebra.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRIN
 from weft.algebra.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
 from weft.errors import SqlError
 from weft.plan import needs
-from weft.sql import ddl, guard, window_call
+from weft.sql import ddl, guard, texts, window_call
 
 PAGE = DOCS / "sql.md"
 SAMPLES = (INT, DataType("bigint"), DOUBLE, decimal(10, 2), STRING, BOOLEAN, DATE, TIMESTAMP)
@@ -115,7 +115,7 @@ def types_text() -> str:
 
 def limits_text() -> str:
     rows = [
-        ("bytes of a text", guard.MAX_BYTES),
+        ("bytes of a text", texts.MAX_BYTES),
         ("words and signs of a text", guard.MAX_TOKENS),
         ("parts of a parsed text", guard.MAX_NODES),
         ("parts of a query once it is written out", size.MAX_WRITTEN),

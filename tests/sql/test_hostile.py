@@ -16,7 +16,8 @@ from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.aggregates.catalog import AggregateCatalog
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression, compile_query
-from weft.sql.guard import MAX_BYTES, MAX_DEPTH, MAX_IN_LIST, MAX_TOKENS
+from weft.sql.guard import MAX_DEPTH, MAX_IN_LIST, MAX_TOKENS
+from weft.sql.texts import MAX_BYTES
 
 # Refusals take milliseconds; the allowance is for a machine that is busy with other things.
 PATIENCE = 3.0

@@ -14,7 +14,6 @@ from weft.aggregates.rules import Plain
 from weft.algebra.expressions import Aggregate, walk
 from weft.algebra.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS, is_portable
 from weft.errors import SqlError
-from weft.sql.bind import compile_expression
 from weft.sql.ddl import TYPES, parse_schema
 
 # How the values of each statistic come together again; the user says it too, so that a wrong idea is caught at once.
@@ -35,6 +34,9 @@ TAKEN = frozenset({*FUNCTIONS, *OPERATORS, *NONDETERMINISTIC, *FORBIDDEN, *FORMS
 
 def define_aggregate(name: str, definition: Mapping[str, Any], catalog: AggregateCatalog) -> UserRule:
     """The rule of a definition {parameters, statistics, merge, result}; refuses what would not merge."""
+    # The parser is for those who define aggregates; everybody else needs only the rules.
+    from weft.sql.bind import compile_expression
+
     _check_name(name, catalog)
     _check_shape(name, definition)
     parameters = parse_schema(definition["parameters"])

@@ -8,6 +8,7 @@ refused once, with the reason, and keeps no other from running.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import threading
@@ -78,11 +79,10 @@ class QueryCompiler:
         if not is_current(form) or row.stream not in declared.streams or declared.refused_aggregates:
             return None
         assert form is not None
-        stored = json.loads(form.content)
         # A form that was read a moment after its row may be of another registration under the same name.
-        if not row.definition.mark or stored["mark"] != row.definition.mark:
+        if not row.definition.mark or form.digest != _digest(row.definition.mark, form.content):
             return None
-        query = from_json(stored["query"])
+        query = from_json(json.loads(form.content))
         assert isinstance(query, Query)
         return Registered(row, query, declared.aggregates)
 
@@ -105,8 +105,14 @@ def is_current(form: FormRow | None) -> bool:
 
 def form_of(query: Registered) -> FormRow:
     """What is stored of a compiled query."""
-    content = {"mark": query.row.definition.mark, "query": to_json(query.query)}
-    return FormRow(query=query.name, format=FORMAT, content=json.dumps(content, separators=(",", ":")))
+    content = json.dumps(to_json(query.query), separators=(",", ":"))
+    digest = _digest(query.row.definition.mark, content)
+    return FormRow(query=query.name, format=FORMAT, digest=digest, content=content)
+
+
+def _digest(mark: str, content: str) -> str:
+    """What tells that a form is whole, and of which registration it is."""
+    return hashlib.blake2b(f"{mark} {content}".encode(), digest_size=16).hexdigest()
 
 
 def compile_row(row: QueryRow, declared: Declared) -> Registered:

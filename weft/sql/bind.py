@@ -36,10 +36,11 @@ from weft.algebra.windows import Running, Window
 from weft.errors import SqlError
 from weft.sql.expression_binder import ExpressionBinder, has_aggregate
 from weft.sql.groups import Groups
-from weft.sql.guard import position_at, position_of, too_deep
+from weft.sql.guard import position_of, too_deep
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
 from weft.sql.scope import Scope, near
+from weft.sql.texts import position_at
 from weft.sql.window_call import window_of
 from weft.sql.words import unsupported
 

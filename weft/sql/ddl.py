@@ -20,7 +20,7 @@ from weft.algebra.types import (
     decimal,
 )
 from weft.errors import SqlError
-from weft.sql.guard import check_size, position_at
+from weft.sql.texts import check_size, position_at
 
 Duration = str | timedelta
 

@@ -7,15 +7,14 @@ come from the parser's own tokenizer: a scanner of our own could be talked into 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from weft.errors import Position, SqlError
+from weft.sql.texts import position_at
 
-MAX_BYTES = 64 * 1024
 MAX_TOKENS = 4096
 MAX_NODES = 8192
 MAX_IN_LIST = 1000
@@ -27,36 +26,6 @@ MAX_HEIGHT = 100
 OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL}
-
-
-def position_at(sql: str, offset: int) -> Position:
-    """Line and column of an offset.
-
-    >>> str(position_at("SELECT a\\nFROM b", 14))
-    'line 2, column 6'
-    """
-    starts = [0] + [at + 1 for at, char in enumerate(sql[:offset]) if char == "\n"]
-    line = bisect_right(starts, offset)
-    return Position(line, offset - starts[line - 1] + 1)
-
-
-def check_size(sql: str) -> None:
-    """Refuse a text that is too long, or that holds characters no SQL text has."""
-    if not isinstance(sql, str):
-        raise SqlError("syntax-error", f"{str(sql)[:40]!r} is no text", hint="Give the SQL as a text.")
-    size = len(sql)
-    if size <= MAX_BYTES:
-        try:
-            size = len(sql.encode())
-        except UnicodeEncodeError as error:
-            raise SqlError("syntax-error", "the text is not valid Unicode", hint="Remove the lone surrogate.",
-                           position=position_at(sql, error.start)) from None
-    if size > MAX_BYTES:
-        raise SqlError("too-large", f"the text has more than {MAX_BYTES} bytes", hint="Split the query.")
-    for at, char in enumerate(sql):
-        if char < " " and char not in "\t\n\r":
-            raise SqlError("syntax-error", f"the text holds the control character {char!r}", hint="Remove it.",
-                           position=position_at(sql, at))
 
 
 def check_tokens(sql: str, tokens: Sequence[Token]) -> None:

@@ -17,8 +17,9 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType
 
 from weft.errors import SqlError
-from weft.sql.guard import check_size, check_tokens, check_tree, position_at, position_of, too_deep
+from weft.sql.guard import check_tokens, check_tree, position_of, too_deep
 from weft.sql.precedence import WRITTEN, check_precedence
+from weft.sql.texts import check_size, position_at
 from weft.sql.words import HINTS, keep_words, unsupported
 
 

@@ -14,7 +14,7 @@ from sqlglot.tokens import Token, TokenType
 
 from weft.errors import SqlError
 from weft.sql.ddl import TYPE_HINTS, TYPES
-from weft.sql.guard import position_at
+from weft.sql.texts import position_at
 
 KEYWORDS = frozenset({
     TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY,

@@ -64,6 +64,7 @@ def _lengthen_names_and_add_forms(connection: Connection) -> None:
         MetaData(),
         Column("query", Text, primary_key=True),
         Column("format", Integer, nullable=False),
+        Column("digest", Text, nullable=False),
         Column("content", Text, nullable=False),
     ).create(connection)
 

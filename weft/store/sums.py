@@ -20,7 +20,6 @@ from weft.store.tables import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
-    FormRow,
     LayoutRow,
     NodeRow,
     PlanRow,
@@ -30,11 +29,10 @@ from weft.store.tables import (
     values,
 )
 
-# All that an answer depends on; the log of ticks and the list of garbage are not.
+# All that an answer depends on; the log of ticks and the list of garbage are not. Forms have digests of their own.
 SUMMED: tuple[type[CatalogRow], ...] = (
     StreamRow,
     QueryRow,
-    FormRow,
     AggregateRow,
     NodeRow,
     LayoutRow,

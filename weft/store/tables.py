@@ -106,6 +106,7 @@ forms = Table(
     metadata,
     Column("query", Text, primary_key=True),
     Column("format", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
     Column("content", Text, nullable=False),
 )
 
@@ -255,10 +256,14 @@ class QueryChange(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FormRow:
-    """What compiling a query yielded, as JSON text, and in which format (weft/algebra/stored.py) that is written."""
+    """What compiling a query yielded, as JSON text, and in which format (weft/algebra/stored.py) that is written.
+
+    It has a digest of its own and is in no sum: a form that is damaged is made anew from the query's text.
+    """
 
     query: str
     format: int
+    digest: str
     content: str
 
 
