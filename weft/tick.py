@@ -195,6 +195,8 @@ class Ticker:
                     self._state = load_state(self.stream.name, reader)
             with self._catalog.read() as reader:
                 done = is_done(batch.mark, self._state, reader)
+                # Somebody may have calibrated meanwhile.
+                self.optimizer.take_prices(Costs.from_definition(reader.costs()))
             if done:
                 return
             if not self._tidy:
