@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from pathlib import Path
 
+from weft.address import is_address
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.config.read import Config, QueryConfig, read_config
@@ -73,7 +74,7 @@ def check_state(config: Config) -> tuple[Problem, ...]:
     """Where the state folder holds something else under the same name; nothing for a folder that is not there yet."""
     file = Path(config.state) / "catalog.sqlite"
     try:
-        if config.catalog is not None or "://" in config.state or not file.exists():
+        if config.catalog is not None or is_address(config.state) or not file.exists():
             return ()
     except OSError as error:  # a name of more letters than the disk takes
         message = f"the state folder cannot be used: {error.strerror}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.address import is_address
 from weft.config.places import Places, deep_place, find_places, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
@@ -283,7 +284,7 @@ class _Reading:
 
     def _path(self, path: str) -> str:
         """A local path relative to the configuration; anything with a scheme stays what it is."""
-        return path if "://" in path or path.startswith("file:") else str((self._folder / path).absolute())
+        return path if is_address(path) else str((self._folder / path).absolute())
 
 
 def _spark_key(key: str) -> str:
