@@ -267,7 +267,9 @@ class Ticker:
         """Compute, and from the beginning when an executor took with it what was read already."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return self._compute_for_all(batch, watch)
+                # Anew with every attempt: rows that were held may be what was lost.
+                with batch.held() as rows:
+                    return self._compute_for_all(rows, watch)
             except FAILURES as error:
                 if attempt == ATTEMPTS or not lost_with_executor(error):
                     raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.reading import is_file_source, open_stream, read_files
+from weft.spark.repeat import is_repeatable
 from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
 
 if TYPE_CHECKING:
@@ -34,6 +36,24 @@ class _Stopped(Exception):
 # refuse that checkpoint for good. Ours is of one stream, and every tick checks whose batches it holds.
 LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
 START_SECONDS = 30
+# A setting is the whole session's, and several streams may start in one.
+_starting = threading.Lock()
+
+
+@contextmanager
+def leftovers_allowed(session: SparkSession) -> Iterator[None]:
+    """Have Spark pass over leftovers in the checkpoint of a query that starts meanwhile, and of no other one.
+
+    The session may be the user's own. A query takes the settings that are in force when it starts.
+    """
+    name, allowed = LEFTOVERS_ALLOWED
+    with _starting:
+        before = session.conf.get(name, None)
+        session.conf.set(name, allowed)
+        try:
+            yield
+        finally:
+            session.conf.unset(name) if before is None else session.conf.set(name, before)
 
 
 class Runner:
@@ -56,6 +76,7 @@ class Runner:
         self._lock, self._gate = threading.Lock(), threading.Lock()
         self._stopping = False
         self._first = True
+        self._repeatable = True
 
     @property
     def active(self) -> bool:
@@ -86,12 +107,16 @@ class Runner:
     def _begin(self, **trigger: Any) -> None:
         self._failure, self._stopping, self._first = None, False, True
         self._ticker.start_anew()
-        rows = project(self._rows(), self._ticker.stream)
+        given = self._rows()
+        self._repeatable = is_repeatable(given)
+        rows = project(given, self._ticker.stream)
         writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
-        self._session.conf.set(*LEFTOVERS_ALLOWED)
+        # Spark knows queries by name, and another engine may run a stream of this name in the same session.
+        writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
         self._started.clear()
         try:
-            self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+            with leftovers_allowed(rows.sparkSession):
+                self._query = writer.start()
         except (Py4JError, PySparkException) as error:
             raise EngineError(
                 "stream-failed",
@@ -182,7 +207,7 @@ class Runner:
                 failpoint("batch-marked")
                 stream = self._ticker.stream
                 read = partial(read_files, session, stream) if is_file_source(stream) else None
-                self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
+                self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint, self._repeatable))
         except BaseException as error:
             self._failure = error
             if not isinstance(error, _Stopped):
