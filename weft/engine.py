@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StreamError, WeftError
+from weft.address import is_address
+from weft.errors import EngineError, StateError, StreamError, WeftError
 from weft.handle import ContinuousQuery, complete_since
 from weft.learn import facts_of
 from weft.metrics import stream_metrics
@@ -35,11 +34,10 @@ from weft.read.reader import Reader
 from weft.registry import DEFAULT_KEEP, Registry
 from weft.sources import Roots
 from weft.spark.dead import LETTERS
-from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
-from weft.spark.session import is_running, local_session, warn_of_open_doors
+from weft.spark.session import enter, leave, start_for_engine, warn_of_open_doors, warn_of_time_zone
 from weft.sql.ddl import parse_wait
-from weft.status import StreamStatus
+from weft.status import UNKNOWN, StreamStatus, one_line, status_of
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.files import open_files
 from weft.store.letters import read_letters
@@ -73,7 +71,7 @@ class Engine:
         self._sharing = sharing
         self._roots = Roots.of(roots)
         self._root = os.fspath(state).rstrip("/")
-        self._local = "://" not in self._root and not self._root.startswith("file:")
+        self._local = not is_address(self._root)
         if not self._local and catalog is None:
             raise EngineError(
                 "catalog-missing",
@@ -82,9 +80,10 @@ class Engine:
             )
         if self._local:
             self._root = str(Path(self._root).absolute())
-        self._session, self._owned = spark, False
+        self._session = spark
         if spark is not None:
             warn_of_open_doors(spark)
+            warn_of_time_zone(spark)
         self._settings = dict(spark_settings or {})
         # Spark takes seconds to start: nobody who only reads waits for that.
         self._lock, self._session_lock = threading.RLock(), threading.RLock()
@@ -95,7 +94,14 @@ class Engine:
             )
         else:
             self.catalog = Catalog(catalog)
-        self.files = open_files(f"{self._root}/segments", lambda: self.spark)
+        if spark is not None:
+            enter(spark)
+        try:
+            self.files = open_files(f"{self._root}/segments", lambda: self.spark)
+        except BaseException:
+            self._leave_spark()
+            self.catalog.close()
+            raise
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
         self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
@@ -120,12 +126,7 @@ class Engine:
         """The Spark session; a local one is started when none was given."""
         with self._session_lock:
             if self._session is None:
-                # Workers must be the same Python as the driver, whatever `python3` is on the path.
-                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-                scratch = Path(self._root) if self._local else Path(tempfile.mkdtemp(prefix="weft-"))
-                # A session that somebody else started is not ours to end.
-                self._owned = not is_running()
-                self._session = local_session(scratch / "spark", self._settings)
+                self._session = start_for_engine(Path(self._root) if self._local else None, self._settings)
             return self._session
 
     def add_stream(
@@ -203,16 +204,27 @@ class Engine:
 
     def run_available(self) -> None:
         """Process all that has arrived in every stream, then return."""
-        runners = [self._runner(name) for name in sorted(self.registry.streams())]
-        for runner in runners:
-            runner.start(availableNow=True)
-        _all([runner.wait for runner in runners])
+        _all([runner.wait for runner in self._start_all(availableNow=True)])
 
     def start(self, *, trigger: str = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
         parse_wait(trigger)
-        for name in sorted(self.registry.streams()):
-            self._runner(name).start(processingTime=trigger)
+        self._start_all(processingTime=trigger)
+
+    def _start_all(self, **trigger: str | bool) -> list[Runner]:
+        """Start all streams, or none: where one cannot start, those that did are stopped again."""
+        started: list[Runner] = []
+        try:
+            for name in sorted(self.registry.streams()):
+                runner = self._runner(name)
+                runner.start(**trigger)
+                started.append(runner)
+        except BaseException:
+            # What cannot be stopped says so itself; why one did not start is what matters here.
+            with suppress(Exception):
+                _all([runner.stop for runner in started])
+            raise
+        return started
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
@@ -231,23 +243,23 @@ class Engine:
         self._ticker(stream).adopt()
 
     def close(self) -> None:
-        """Stop, and end the Spark session if this engine started it; again does nothing."""
+        """Stop, and end a Spark that an engine started once no other engine uses it; again does nothing."""
         if self._closed:
             return
         self._closed = True
         try:
             self.stop()
         finally:
-            with self._session_lock:
-                if self._session is not None and self._owned:
-                    # A Java that died has nothing to stop, and must not keep the rest open.
-                    with suppress(*JAVA_GONE):
-                        self._session.stop()
-                    self._session = None
+            self._leave_spark()
             with self._lock:
                 self.duck.close()
                 self._worker.close()
                 self.catalog.close()
+
+    def _leave_spark(self) -> None:
+        with self._session_lock:
+            if self._session is not None:
+                leave(self._session)
 
     def explain(self, sql: str | None = None, *, form: str = "text") -> str:
         """The networks of all streams; of a query that is not registered, what it would share and what it would add.
@@ -304,18 +316,27 @@ class Engine:
 
     def metrics(self, *, queries: bool = False) -> dict[str, Any]:
         """The engine in numbers, by stream; with `queries` those of every query too, which takes a while for many."""
-        streams = {
-            name: stream_metrics(
-                self._ticker(name),
-                self.state_of(name),
-                len(self.registry.queries(name)),
-                self.catalog,
-                self._runners.get(name),
-            )
-            for name in sorted(self.registry.streams())
-        }
+        streams = {name: self._stream_metrics(name) for name in sorted(self.registry.streams())}
         found: dict[str, Any] = {"queries": len(self.registry.queries()), "streams": streams}
-        return {**found, "by_query": {one.name: _told(one) for one in self.queries()}} if queries else found
+        if queries:
+            with suppress(StateError):
+                self.registry.refresh()
+            names = sorted(self.registry.queries())
+            found["by_query"] = {name: _told(ContinuousQuery(self, name)) for name in names}
+        return found
+
+    def _stream_metrics(self, name: str) -> dict[str, Any]:
+        """One stream in numbers; with a catalog that is down, what an engine knows by itself of the streams it runs."""
+        runner = self._runners.get(name)
+        try:
+            state = self.state_of(name)
+        except StateError as error:
+            if not self._runners:
+                raise
+            if runner is None:
+                return {**status_of({}), "status": UNKNOWN, "error": one_line(error)}
+            state = self._ticker(name).state
+        return stream_metrics(self._ticker(name), state, len(self.registry.queries(name)), self.catalog, runner)
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -412,4 +433,4 @@ def _absolute(path: str | os.PathLike[str] | None) -> str | None:
     if not isinstance(path, str | os.PathLike):
         raise StreamError("bad-source", f"the path {str(path)[:60]!r} is no path", hint="Give a text or a Path.")
     text = os.fspath(path)
-    return text if "://" in text or text.startswith("file:") else os.path.abspath(text)
+    return text if is_address(text) else os.path.abspath(text)

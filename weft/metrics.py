@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from weft.errors import StateError
 from weft.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
@@ -44,11 +45,17 @@ def stream_metrics(
 
 def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, Any]:
     """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
-    trouble = None if runner is None else runner.trouble
-    with catalog.read() as reader:
-        said = status_of(reader.status(stream))
     if runner is not None and runner.active:
-        return {**said, "status": RUNNING, "error": None, "process": process()}
+        # No catalog is asked: one that is down must not hide that the stream runs, or what it waits for.
+        return {**status_of(runner.said), "status": RUNNING, "error": None, "process": process()}
+    trouble = None if runner is None else runner.trouble
+    try:
+        with catalog.read() as reader:
+            said = status_of(reader.status(stream))
+    except StateError:
+        if runner is None:
+            raise
+        said = status_of(runner.said)
     if trouble is not None and said["process"] in (None, process()):
         return {**said, "status": FAILED, "error": str(trouble), "process": process()}
     return said
@@ -66,6 +73,10 @@ def _last_tick(ticker: Ticker, batch_id: int, catalog: Catalog) -> dict[str, Any
     """How the newest tick went, whoever ran it."""
     if ticker.last.get("batch_id") == batch_id:
         return dict(ticker.last)
-    with catalog.read() as reader:
-        logged = reader.logged_tick(ticker.stream.name, batch_id)
+    try:
+        with catalog.read() as reader:
+            logged = reader.logged_tick(ticker.stream.name, batch_id)
+    except StateError:
+        # A catalog that is down says nothing of it; of the stream there is more to tell.
+        return {}
     return dict(logged.detail) if logged is not None else {}

@@ -68,9 +68,11 @@ class Runner:
         status: StreamStatus,
     ) -> None:
         self._status, self._said = status, AT_REST
+        status.is_active = lambda: self.active
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
+        self._told: BaseException | None = None
         self._reported = False
         self._started = threading.Event()
         self._lock, self._gate = threading.Lock(), threading.Lock()
@@ -95,6 +97,9 @@ class Runner:
                     f"stream {self._ticker.stream.name!r} is running",
                     hint="Call engine.stop() first.",
                 )
+            # Before anything is said of the stream, or done to it: another engine may run it.
+            self._status.check_free()
+            self._told = None
             try:
                 self._begin(**trigger)
             except Exception as error:
@@ -181,14 +186,24 @@ class Runner:
             return gone
 
     def _reason(self, error: BaseException) -> BaseException:
-        """Our own error where the tick raised one; Spark wraps it beyond recognition."""
-        if isinstance(self._failure, WeftError):
-            return self._failure
-        return EngineError(
-            "stream-failed",
-            f"stream {self._ticker.stream.name!r} stopped: {reason_of(self._failure or error)}",
-            hint="What is committed stays readable. Mend the cause and start again: nothing is lost.",
-        )
+        """Our own error where the tick raised one; Spark wraps it beyond recognition.
+
+        It is made once: what the catalog says of the stream is another thing when this engine has said how it ended.
+        """
+        if self._told is None:
+            self._told = self._status.with_rival(self._failure or error)
+        if not isinstance(self._told, WeftError):
+            self._told = EngineError(
+                "stream-failed",
+                f"stream {self._ticker.stream.name!r} stopped: {reason_of(self._told)}",
+                hint="What is committed stays readable. Mend the cause and start again: nothing is lost.",
+            )
+        return self._told
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """How the stream fares, as it was said here last."""
+        return self._status.said
 
     def _tick(self, rows: DataFrame, batch_id: int) -> None:
         try:
