@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,9 +85,12 @@ def test_what_repeats_itself_is_known(spark: SparkSession, tmp_path: Path) -> No
 
 
 def test_two_statements_letters_and_trials_see_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
-    """Half of the rows, by chance, have no time, and each has a number that was drawn for it."""
-    drawn = f.floor(f.rand() * 1e9).cast("int")
-    rows = stream_of(spark, tmp_path / "in").withColumn("r", drawn)
+    """Half of the rows, by chance, have no time, and each has a number that was drawn for it.
+
+    By a function in Python: rand() has a seed in the plan, and mostly repeats itself where the rows come as they came.
+    """
+    drawn = f.udf(lambda _: secrets.randbelow(1_000_000_000), "int").asNondeterministic()
+    rows = stream_of(spark, tmp_path / "in").withColumn("r", drawn("v"))
     rows = rows.withColumn("ts", f.when(f.col("r") % 2 == 0, f.col("ts")))
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         engine.add_stream("s", dataframe=rows, event_time="ts", max_ahead="any")
