@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.rows import DDL, Ticks, as_table
-from weft.plan.windows import duration_text
+from weft.algebra.windows import duration_text
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import BatchMark

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.harness import feed
+from weft.algebra.windows import micros
 from weft.plan.blocks import blocks_in, cover
-from weft.plan.windows import micros
 from weft.read.reader import Reader
 
 DDL = "ts timestamp, k string, n int"

@@ -14,7 +14,7 @@ import weft
 from tests.engine.test_metrics import DDL
 from tests.engine.test_status import FakeRunner
 from weft.errors import StateError
-from weft.status import MARKS, StreamStatus, _began, process_marks
+from weft.watch.status import MARKS, StreamStatus, _began, process_marks
 
 SINCE = "2030-01-01T00:00:00.000+00:00"
 DIFFER = StateError("offsets-differ", "batch 3 covers other rows", hint="Restore the checkpoint from a backup.")

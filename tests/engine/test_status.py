@@ -18,8 +18,8 @@ from tests.engine.test_metrics import DDL, tick
 from weft import status
 from weft.errors import StateError
 from weft.spark.runner import Runner
-from weft.status import StreamStatus
 from weft.store import tables
+from weft.watch.status import StreamStatus
 
 ELSEWHERE = "123 on another"
 NOBODY = "postgresql+psycopg://weft@127.0.0.1:9/weft?connect_timeout=2"

@@ -12,9 +12,9 @@ import weft
 import weft.handle
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World
+from weft.backend.duck import Duck
 from weft.cli.results import following
 from weft.plan.placement import Placement
-from weft.read.duck import Duck
 
 # Refusing takes milliseconds; the rest is for a machine that does other things.
 PATIENCE = 2

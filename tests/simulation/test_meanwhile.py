@@ -21,7 +21,7 @@ from tests.simulation.world import Crash, Query, Window, World, at
 from weft import registry
 from weft.errors import StateError
 from weft.plan.placement import Placement
-from weft.registered import Registered, compiled
+from weft.registry.registered import Registered, compiled
 from weft.spark.checkpoint import BatchMark
 from weft.store import transactions
 from weft.store.tables import AggregateRow, QueryRow, StreamRow

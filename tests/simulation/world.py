@@ -25,12 +25,12 @@ import weft
 import weft.engine
 from tests.simulation.level0 import POISON, BatchWithLetter, PlainBatch, Row
 from weft import failpoint
+from weft.backend.duck import Duck
 from weft.plan.placement import Placement
-from weft.read.duck import Duck
+from weft.segments.files import LocalFiles
 from weft.spark.checkpoint import BatchMark
 from weft.sql.ddl import parse_duration
 from weft.store import catalog
-from weft.store.files import LocalFiles
 
 SECOND = 1_000_000
 open_database = catalog._engine

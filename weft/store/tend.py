@@ -10,18 +10,19 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from weft.backend.duck import Duck
 from weft.errors import StateError
 from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
-from weft.read.cache import TableCache
-from weft.read.duck import Duck
+from weft.segments.cache import TableCache
+from weft.segments.files import Files
+from weft.segments.roll import common_roll, with_roll
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Catalog
-from weft.store.files import Files
 from weft.store.ledger import LateReaders, merge_ledgers
-from weft.store.roll import common_roll, with_roll
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
+from weft.store.tables import LayoutRow
 
 log = logging.getLogger("weft.store")
 # What was said to be undeletable in this process: it is tried with every tick, and told once.
