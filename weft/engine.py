@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +18,8 @@ import pyarrow as pa
 
 from weft.algebra.windows import duration_text
 from weft.backend.duck import Duck
-from weft.errors import EngineError, StreamError, WeftError
+from weft.errors import EngineError, StateError, StreamError, WeftError
+from weft.feeds.address import is_address
 from weft.feeds.sources import Roots
 from weft.feeds.streams import DEFAULT_AHEAD, define_stream, is_relative
 from weft.handle import ContinuousQuery
@@ -48,7 +47,7 @@ from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
 from weft.watch.metrics import stream_metrics
-from weft.watch.status import StreamStatus
+from weft.watch.status import UNKNOWN, StreamStatus, one_line, status_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,7 +77,7 @@ class Engine:
         self._sharing = sharing
         self._roots = Roots.of(roots)
         self._root = os.fspath(state).rstrip("/")
-        self._local = "://" not in self._root and not self._root.startswith("file:")
+        self._local = not is_address(self._root)
         if not self._local and catalog is None:
             raise EngineError(
                 "catalog-missing",
@@ -87,11 +86,12 @@ class Engine:
             )
         if self._local:
             self._root = str(Path(self._root).absolute())
-        self._session, self._owned = spark, False
+        self._session = spark
         if spark is not None:
-            from weft.spark.session import warn_of_open_doors
+            from weft.spark.session import warn_of_open_doors, warn_of_time_zone
 
             warn_of_open_doors(spark)
+            warn_of_time_zone(spark)
         self._settings = dict(spark_settings or {})
         # Spark takes seconds to start: nobody who only reads waits for that.
         self._lock, self._session_lock = threading.RLock(), threading.RLock()
@@ -102,7 +102,16 @@ class Engine:
             )
         else:
             self.catalog = Catalog(catalog)
-        self.files = open_files(f"{self._root}/segments", lambda: self.spark)
+        if spark is not None:
+            from weft.spark.session import enter
+
+            enter(spark)
+        try:
+            self.files = open_files(f"{self._root}/segments", lambda: self.spark)
+        except BaseException:
+            self._leave_spark()
+            self.catalog.close()
+            raise
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker = Duck(), Duck(threads=os.cpu_count() or 1)
         with self.catalog.read() as reader:
@@ -140,16 +149,11 @@ class Engine:
     @property
     def spark(self) -> SparkSession:
         """The Spark session; a local one is started when none was given."""
-        from weft.spark.session import is_running, local_session
+        from weft.spark.session import start_for_engine
 
         with self._session_lock:
             if self._session is None:
-                # Workers must be the same Python as the driver, whatever `python3` is on the path.
-                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-                scratch = Path(self._root) if self._local else Path(tempfile.mkdtemp(prefix="weft-"))
-                # A session that somebody else started is not ours to end.
-                self._owned = not is_running()
-                self._session = local_session(scratch / "spark", self._settings)
+                self._session = start_for_engine(Path(self._root) if self._local else None, self._settings)
             return self._session
 
     def add_stream(
@@ -236,16 +240,26 @@ class Engine:
 
     def run_available(self) -> None:
         """Process all that has arrived in every stream, then return."""
-        runners = [self._runner(name) for name in sorted(self.registry.streams())]
-        for runner in runners:
-            runner.start(availableNow=True)
-        _all([runner.wait for runner in runners])
+        _all([runner.wait for runner in self._start_all(availableNow=True)])
 
     def start(self, *, trigger: Duration = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
-        every = duration_text(parse_wait(trigger))
-        for name in sorted(self.registry.streams()):
-            self._runner(name).start(processingTime=every)
+        self._start_all(processingTime=duration_text(parse_wait(trigger)))
+
+    def _start_all(self, **trigger: str | bool) -> list[Runner]:
+        """Start all streams, or none: where one cannot start, those that did are stopped again."""
+        started: list[Runner] = []
+        try:
+            for name in sorted(self.registry.streams()):
+                runner = self._runner(name)
+                runner.start(**trigger)
+                started.append(runner)
+        except BaseException:
+            # What cannot be stopped says so itself; why one did not start is what matters here.
+            with suppress(Exception):
+                _all([runner.stop for runner in started])
+            raise
+        return started
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
@@ -264,25 +278,25 @@ class Engine:
         self._ticker(stream).adopt()
 
     def close(self) -> None:
-        """Stop, and end the Spark session if this engine started it; again does nothing."""
+        """Stop, and end a Spark that an engine started once no other engine uses it; again does nothing."""
         if self._closed:
             return
         self._closed = True
         try:
             self.stop()
         finally:
-            with self._session_lock:
-                if self._session is not None and self._owned:
-                    from weft.spark.failure import JAVA_GONE
-
-                    # A Java that died has nothing to stop, and must not keep the rest open.
-                    with suppress(*JAVA_GONE):
-                        self._session.stop()
-                    self._session = None
+            self._leave_spark()
             with self._lock:
                 self.duck.close()
                 self._worker.close()
                 self.catalog.close()
+
+    def _leave_spark(self) -> None:
+        with self._session_lock:
+            if self._session is not None:
+                from weft.spark.session import leave
+
+                leave(self._session)
 
     def explain(self, sql: str | None = None, *, form: str = "text") -> str:
         """The networks of all streams; of a query that is not registered, what it would share and what it would add.
@@ -340,19 +354,29 @@ class Engine:
 
     def metrics(self, *, queries: bool = False) -> dict[str, Any]:
         """The engine in numbers, by stream; with `queries` those of every query too, which takes a while for many."""
-        streams = {
-            name: stream_metrics(
-                self.planner(name),
-                self.state_of(name),
-                len(self.registry.accepted_names(name)),
-                self.catalog,
-                self._runners.get(name),
-                self._tickers[name].told if name in self._tickers else {},
-            )
-            for name in sorted(self.registry.streams())
-        }
-        found: dict[str, Any] = {"queries": len(self.registry.accepted_names()), "streams": streams}
-        return {**found, "by_query": {one.name: _told(one) for one in self.queries()}} if queries else found
+        streams = {name: self._stream_metrics(name) for name in sorted(self.registry.streams())}
+        numbers: dict[str, Any] = {"queries": len(self.registry.accepted_names()), "streams": streams}
+        if queries:
+            with suppress(StateError):
+                self.registry.refresh()
+            names = sorted(self.registry.accepted_names())
+            numbers["by_query"] = {name: _told(ContinuousQuery(self, name)) for name in names}
+        return numbers
+
+    def _stream_metrics(self, name: str) -> dict[str, Any]:
+        """One stream in numbers; with a catalog that is down, what an engine knows by itself of the streams it runs."""
+        runner = self._runners.get(name)
+        try:
+            state = self.state_of(name)
+        except StateError as error:
+            if not self._runners:
+                raise
+            if runner is None:
+                return {**status_of({}), "status": UNKNOWN, "error": one_line(error)}
+            state = self._committed_state(name).current
+        told = self._tickers[name].told if name in self._tickers else {}
+        queries = len(self.registry.accepted_names(name))
+        return stream_metrics(self.planner(name), state, queries, self.catalog, runner, told)
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -503,4 +527,4 @@ def _absolute(path: str | os.PathLike[str] | None) -> str | None:
     if not isinstance(path, str | os.PathLike):
         raise StreamError("bad-source", f"the path {str(path)[:60]!r} is no path", hint="Give a text or a Path.")
     text = os.fspath(path)
-    return text if "://" in text or text.startswith("file:") else os.path.abspath(text)
+    return text if is_address(text) else os.path.abspath(text)

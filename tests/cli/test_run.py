@@ -10,6 +10,7 @@ import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import refuse, run, share_session, succeed, succeed_json
+from weft.cli.run import start_spark
 from weft.cli.view import LiveView
 from weft.engine import Engine
 
@@ -238,3 +240,11 @@ def test_a_negative_trigger_is_refused_before_anything_starts(tmp_path: Path) ->
     (tmp_path / "weft.toml").write_text(CONFIG)
     refuse("run", tmp_path / "weft.toml", "--trigger", "-5 seconds", code="bad-duration")
     assert not (tmp_path / "state").exists()
+
+
+def test_an_address_makes_no_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for state in (f"file:{tmp_path}/state", "s3a://bucket/state"):
+        start_spark(SimpleNamespace(spark=None), state)  # type: ignore[arg-type]
+        refuse("queries", "--state", state, code="catalog-missing")
+    assert list(tmp_path.iterdir()) == []

@@ -149,6 +149,29 @@ def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
         assert engine.planner("s").optimizer.costs == Costs(job=3.5)
 
 
+def test_prices_are_heard_with_the_next_tick(engine: weft.Engine) -> None:
+    engine.register_all(PAIRS)
+    for number in range(3):
+        tick(engine, number)
+    optimizer = engine._ticker("s").optimizer
+    optimizer.wait()
+    tick(engine, 3)
+    before, generation = engine.bill("s"), optimizer.generation
+    with engine.catalog.write() as catalog:
+        catalog.put_costs({**Costs().definition(), "job": 100.0})
+    tick(engine, 4)
+    after = engine.bill("s")
+    assert optimizer.costs == Costs(job=100.0) and optimizer.generation > generation
+    assert before is not None and after is not None and after != before
+    # What was searched for with the old prices is searched for again.
+    optimizer.wait()
+    tick(engine, 5)
+    assert optimizer.last is not None and optimizer.last.costs == Costs(job=100.0)
+    settled = optimizer.generation
+    tick(engine, 6)
+    assert optimizer.generation == settled
+
+
 def test_nothing_moves_that_was_only_guessed_or_is_not_to_be_shared(engine: weft.Engine, tmp_path: Path) -> None:
     engine.register_all(PAIRS)
     assert set(engine.optimize()["s"]) == {"planned", "everything", "nothing"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import create_engine, update
 
 import weft
 from tests.cli.command import succeed, succeed_json
@@ -22,6 +22,7 @@ from weft.watch import status
 from weft.watch.status import StreamStatus
 
 ELSEWHERE = "123 on another"
+NOBODY = "postgresql+psycopg://weft@127.0.0.1:9/weft?connect_timeout=2"
 
 
 @dataclass
@@ -191,7 +192,7 @@ def test_what_is_said_goes_with_its_stream(engine: weft.Engine, runner: FakeRunn
 
 
 def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.Engine, runner: FakeRunner) -> None:
-    other = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    other = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "t"))  # type: ignore[arg-type]
     engine._runners |= {"a": runner, "b": other}
     runner.start()
     other.start()
@@ -200,3 +201,46 @@ def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.E
         engine.stop()
     assert not other.active
     engine.stop()
+
+
+def test_where_one_stream_cannot_start_none_runs(
+    engine: weft.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+    runners = {
+        name: FakeRunner(None, engine._ticker(name), None, "", StreamStatus(engine.catalog, name))  # type: ignore[arg-type]
+        for name in ("s", "t")
+    }
+    runners["t"].refused = weft.EngineError("stream-failed", "no checkpoint")
+    monkeypatch.setattr(engine, "_runner", runners.get)
+    for start in (engine.start, engine.run_available):
+        with pytest.raises(weft.EngineError, match="no checkpoint"):
+            start()
+        assert not runners["s"].active
+    assert seen(tmp_path)["status"] == "at rest"
+
+
+def test_a_catalog_that_is_down_hides_no_stream_that_runs(engine: weft.Engine, tmp_path: Path) -> None:
+    """One that nobody answers for: the same address, at a port where no PostgreSQL is."""
+    engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
+    runner = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    engine._runners["s"] = runner
+    runner.start()
+    tick(engine, 1, 2)
+    before = engine.metrics(queries=True)
+    reachable, engine.catalog._engine = engine.catalog._engine, create_engine(NOBODY)
+    try:
+        said = engine.metrics(queries=True)
+        assert said["streams"]["s"] == {**before["streams"]["s"], "lag_seconds": said["streams"]["s"]["lag_seconds"]}
+        assert (said["streams"]["s"]["status"], said["streams"]["s"]["rows"]) == ("running", 2)
+        assert said["streams"]["t"]["status"] == "unknown"
+        assert said["streams"]["t"]["error"].startswith("[catalog-unreachable]")
+        assert said["by_query"]["q"]["rows"] == 2
+        # A tick that cannot be committed ends the stream, and why is known here if nowhere else.
+        runner.query.isActive, runner.query.error = False, RuntimeError("no commit")
+        failed = engine.metrics()["streams"]["s"]
+        assert failed["status"] == "failed" and "no commit" in failed["error"]
+    finally:
+        engine.catalog._engine = reachable
+    with pytest.raises(weft.EngineError, match="no commit"):
+        engine.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -37,6 +38,9 @@ class PlainBatch:
 
     mark: BatchMark
     rows: Sequence[Row] = field(repr=False)
+
+    def held(self) -> AbstractContextManager[Self]:
+        return nullcontext(self)
 
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
         partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in network.base}

@@ -282,7 +282,7 @@ def test_nobody_who_reads_waits_for_spark_to_start(world: World, monkeypatch: py
         starting.set()
         assert go_on.wait(30)
 
-    monkeypatch.setattr("weft.spark.session.local_session", slow_start)
+    monkeypatch.setattr("weft.spark.session.start_for_engine", slow_start)
     spark = threading.Thread(target=lambda: engine.spark)
     spark.start()
     assert starting.wait(30)

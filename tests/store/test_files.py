@@ -192,6 +192,20 @@ def test_unusual_names_are_names(files: Files, path: str) -> None:
     assert local(files, path).is_file()
 
 
+def test_an_empty_folder_goes_with_its_last_file(files: Files, tmp_path: Path) -> None:
+    root = tmp_path / "segments"
+    for path in ("a/b/1", "a/b/2", "a/3"):
+        files.write_table(path, TABLE)
+    files.delete(["a/b/1", "a/b/2"])
+    assert sorted(path.name for path in root.rglob("*") if not path.name.startswith(".")) == ["3", "a"]
+    files.delete(["a/3"])
+    assert list(root.iterdir()) == []
+    (root / "n").mkdir()
+    (root / "n" / ".4.parquet.0123.tmp").write_bytes(b"half")
+    assert files.remove_leftovers() == 1
+    assert list(root.iterdir()) == []
+
+
 def test_threads_write_and_delete_in_one_folder(files: Files) -> None:
     """A delete that empties the folder must not trip the writer beside it."""
     failures: list[BaseException] = []

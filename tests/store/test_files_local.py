@@ -87,6 +87,27 @@ def test_a_folder_goes_with_the_leftover_of_a_killed_writer(tmp_path: Path) -> N
     assert list((tmp_path / "root").iterdir()) == []
 
 
+def test_a_leftover_that_cannot_be_removed_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = LocalFiles(tmp_path / "root")
+    (tmp_path / "root" / "n").mkdir()
+    for name in (".4.parquet.0123.tmp", ".5.parquet.0123.tmp"):
+        (tmp_path / "root" / "n" / name).write_bytes(b"half")
+    unlink = Path.unlink
+
+    def stuck(path: Path, missing_ok: bool = False) -> None:
+        if path.name.startswith(".4"):
+            raise PermissionError(1, "Operation not permitted")
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", stuck)
+        assert files.remove_leftovers() == 1
+    assert [record.getMessage() for record in caplog.records] == ["file not deleted"]
+    assert files.remove_leftovers() == 1
+
+
 WRITE = """
 import os, signal, sys
 from pathlib import Path

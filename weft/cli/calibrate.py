@@ -25,7 +25,7 @@ def calibrate(
 ) -> None:
     """Measure what things cost on this machine, in two minutes or so, and keep it in the state for the optimizer.
 
-    An engine that runs goes on with the prices that it has, and takes the new ones when it is started again.
+    An engine that runs takes the new prices with its next tick.
     """
     from rich.progress import BarColumn, Progress, TextColumn
 

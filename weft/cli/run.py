@@ -20,6 +20,7 @@ from weft.cli.output import many, say
 from weft.cli.spark_output import jvm_output_to
 from weft.cli.view import View, make_view
 from weft.errors import StreamError
+from weft.feeds.address import is_address
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -74,7 +75,7 @@ def check_paths(config: Config) -> None:
     """Spark refuses a source folder that is not there; say so in terms of the configuration and before it starts."""
     for name, one in config.streams.items():
         path = one.stream.path
-        local = path is not None and "://" not in path and not set(path) & set("*?[{")
+        local = path is not None and not is_address(path) and not set(path) & set("*?[{")
         if path is not None and local and not Path(path).exists():
             raise StreamError("no-such-path", f"stream {name!r} reads {path}, which is not there",
                               hint="Make the folder, or mend path in the configuration.")
@@ -82,7 +83,7 @@ def check_paths(config: Config) -> None:
 
 def start_spark(engine: Engine, state: str) -> None:
     """Start the session; where the state is a local folder, what Spark says goes into spark/spark.log there."""
-    with jvm_output_to(Path(state) / "spark") if "://" not in state else nullcontext():
+    with jvm_output_to(Path(state) / "spark") if not is_address(state) else nullcontext():
         _ = engine.spark
 
 

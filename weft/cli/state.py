@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from weft.errors import EngineError, StateError
+from weft.feeds.address import is_address
 
 if TYPE_CHECKING:
     from weft.engine import Engine
@@ -37,7 +38,7 @@ def open_state(state: str | None) -> Engine:
     from weft.engine import Engine
 
     folder, catalog = find_state(state)
-    if catalog is None and "://" not in folder and not (Path(folder) / CATALOG).exists():
+    if catalog is None and not is_address(folder) and not (Path(folder) / CATALOG).exists():
         raise StateError("no-state", f"{folder} holds no state of Weft",
                          hint="Name the folder with --state, or start one with: weft run weft.toml.")
     return Engine(folder, catalog=catalog)

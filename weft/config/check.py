@@ -11,6 +11,7 @@ from weft.algebra.query import Query
 from weft.backend.check import check_expressions
 from weft.config.read import Config, QueryConfig, read_config
 from weft.errors import ConfigError, Problem, WeftError
+from weft.feeds.address import is_address
 from weft.plan.bound import Bound, bound_of
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, build_network
@@ -90,7 +91,7 @@ def check_state(config: Config) -> tuple[Problem, ...]:
     """Where the state folder holds something else under the same name; nothing for a folder that is not there yet."""
     file = Path(config.state) / "catalog.sqlite"
     try:
-        if config.catalog is not None or "://" in config.state or not file.exists():
+        if config.catalog is not None or is_address(config.state) or not file.exists():
             return ()
     except OSError as error:  # a name of more letters than the disk takes
         message = f"the state folder cannot be used: {error.strerror}"

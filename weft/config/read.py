@@ -18,6 +18,7 @@ from weft.config.partial import PartialStream, partial_stream
 from weft.config.places import Places, deep_place, find_places, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
+from weft.feeds.address import is_address
 from weft.feeds.sources import Roots
 from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
 from weft.optimize.optimizer import check_sharing
@@ -299,7 +300,7 @@ class _Reading:
 
     def _path(self, path: str) -> str:
         """A local path relative to the configuration; anything with a scheme stays what it is."""
-        return path if "://" in path or path.startswith("file:") else os.path.abspath(self._folder / path)
+        return path if is_address(path) else os.path.abspath(self._folder / path)
 
 
 def _spark_key(key: str) -> str:

@@ -38,12 +38,13 @@ CHANGED = 0.1
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that is done: for which queries and facts, and what it found."""
+    """A search that is done: for which queries, facts and prices, and what it found."""
 
     queries: frozenset[str]
     facts: Facts
     found: Found
     now: float
+    costs: Costs
 
 
 def check_sharing(sharing: str) -> None:
@@ -147,7 +148,8 @@ class Optimizer:
             few = len(names ^ last.queries) <= CHANGED * len(names)
             # What was guessed when it was planned, and is known now, is a reason too.
             guessed = facts.groups.keys() - last.facts.groups.keys()
-            if few and not guessed and facts.drift(last.facts, facts.groups) < DRIFT:
+            same = few and not guessed and last.costs == self.costs
+            if same and facts.drift(last.facts, facts.groups) < DRIFT:
                 return
         if not queries or self._given_up == frozenset(queries):
             return
@@ -163,15 +165,24 @@ class Optimizer:
         self._thread = threading.Thread(target=run, name=f"weft plan {self._stream}", daemon=True)
         self._thread.start()
 
+    def take_prices(self, costs: Costs) -> None:
+        """Go on with other prices, as after a calibration: what was decided with the old ones is decided again."""
+        if costs != self.costs:
+            self.costs = costs
+            self.generation += 1
+            self._given_up = frozenset()
+            log.info("prices changed", extra={"stream": self._stream})
+
     def wait(self) -> None:
         """Wait for the search in the background, if there is one."""
         if self._thread is not None:
             self._thread.join()
 
     def _run(self, queries: Mapping[str, Registered], facts: Facts) -> Searched:
-        search, now = self._search(queries, facts), _places(queries, set())
+        costs, now = self.costs, _places(queries, set())
+        search = Search({name: one.choice for name, one in queries.items()}, facts, costs)
         found = search.run(now)
-        return Searched(frozenset(queries), facts, found, search.price_of(now))
+        return Searched(frozenset(queries), facts, found, search.price_of(now), costs)
 
     def _search(self, queries: Mapping[str, Registered], facts: Facts) -> Search:
         return Search({name: one.choice for name, one in queries.items()}, facts, self.costs)

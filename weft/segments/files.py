@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import os
 import re
 import uuid
@@ -23,9 +24,12 @@ import pyarrow.parquet as pq
 
 from weft.errors import StateError
 from weft.failpoint import failpoint
+from weft.feeds.address import is_address
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger("weft.store")
 
 TEMPORARY = re.compile(r"^\..*\.tmp$")
 _CREATE_ATTEMPTS = 100
@@ -126,10 +130,17 @@ class LocalFiles:
         start = self._place(under) if under else self._root
         with _disk_errors(under):
             leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
-            for path in leftovers:
-                (self._root / path).unlink(missing_ok=True)
-                self._remove_empty((self._root / path).parent)
-        return len(leftovers)
+        return sum(self._remove_leftover(self._root / path) for path in leftovers)
+
+    def _remove_leftover(self, leftover: Path) -> bool:
+        """Remove a leftover, if that can be done: it is in nobody's way."""
+        try:
+            leftover.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("file not deleted", extra={"path": str(leftover), "reason": str(error)})
+            return False
+        self._remove_empty(leftover.parent)
+        return True
 
     def _place(self, path: str) -> Path:
         return self._root / checked_path(path)
@@ -154,7 +165,7 @@ def open_files(root: str, spark_factory: Callable[[], SparkSession]) -> Files:
 
     Spark is asked for only when it is needed, so that a reader of a local state folder starts no JVM.
     """
-    if "://" in root or root.startswith("file:"):
+    if is_address(root):
         from weft.segments.hadoop import HadoopFiles
 
         return HadoopFiles(spark_factory(), root)

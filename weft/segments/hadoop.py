@@ -9,9 +9,10 @@ machine, so both sides see that file.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ from weft.segments.files import (
     temporary_name,
 )
 
+log = logging.getLogger("weft.store")
+
 _COPY_BUFFER = 1 << 20
+_CREATE_ATTEMPTS = 100
 
 
 class HadoopFiles:
@@ -41,7 +45,7 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession, root_uri: str) -> None:
         jvm: Any = spark.sparkContext._jvm
         self._hadoop = jvm.org.apache.hadoop.fs
-        self._input_stream = jvm.java.io.FileInputStream
+        self._input_stream, self._local_file = jvm.java.io.FileInputStream, jvm.java.io.File
         self._copy_bytes = jvm.org.apache.hadoop.io.IOUtils.copyBytes
         with _storage_errors(root_uri):
             configuration = spark.sparkContext._jsc.hadoopConfiguration()
@@ -50,6 +54,7 @@ class HadoopFiles:
             self._fs.mkdirs(root)
             # Resolved, because the file system answers with resolved paths, and `list` cuts the root off them.
             self._root: str = self._fs.resolvePath(root).toString().rstrip("/")
+            self._scheme = str(self._fs.getUri().getScheme())
 
     def __repr__(self) -> str:
         return f"HadoopFiles({self._root!r})"
@@ -84,6 +89,7 @@ class HadoopFiles:
         for path in [checked_path(path) for path in paths]:
             with _storage_errors(path):
                 self._fs.delete(self._place(path), False)
+                self._remove_empty(path.rpartition("/")[0])
 
     def exists(self, path: str) -> bool:
         place = self._place(path)
@@ -104,10 +110,36 @@ class HadoopFiles:
     def remove_leftovers(self, under: str = "") -> int:
         start = self.uri(under) if under else self._root
         leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
-        for path in leftovers:
+        return sum(self._remove_leftover(path) for path in leftovers)
+
+    def _remove_leftover(self, path: str) -> bool:
+        """Remove a leftover, if that can be done: it is in nobody's way."""
+        try:
             with _storage_errors(path):
                 self._fs.delete(self._hadoop.Path(f"{self._root}/{path}"), False)
-        return len(leftovers)
+        except StateError as error:
+            log.warning("file not deleted", extra={"path": path, "reason": str(error)})
+            return False
+        self._remove_empty(path.rpartition("/")[0])
+        return True
+
+    def _remove_empty(self, folder: str) -> None:
+        """Nodes come and go for years: an empty folder must not stay behind for each of them.
+
+        Only where looking and removing are one step, since another thread may write there: a local disk's own call,
+        and HDFS, whose server does both. Hadoop's call for a local disk looks first and then removes all that is there
+        by then. Object stores have no folders, or make and remove them by themselves; of other systems nobody knows.
+        """
+        while folder and self._remove_if_empty(self._place(folder)):
+            folder = folder.rpartition("/")[0]
+
+    def _remove_if_empty(self, folder: Any) -> bool:
+        if self._scheme == "file":
+            return bool(self._local_file(folder.toUri().getPath()).delete())
+        if self._scheme == "hdfs":
+            with suppress(Py4JJavaError):
+                return bool(self._fs.delete(folder, False))
+        return False
 
     def _place(self, path: str) -> Any:
         return self._hadoop.Path(self.uri(path))
@@ -116,7 +148,7 @@ class HadoopFiles:
         """Copy within the JVM, and sync before closing where the file system can."""
         source = self._input_stream(local)
         try:
-            sink = self._fs.create(target, True)
+            sink = self._create(target)
             try:
                 self._copy_bytes(source, sink, _COPY_BUFFER, False)
                 if sink.hasCapability("hsync"):
@@ -125,6 +157,17 @@ class HadoopFiles:
                 sink.close()
         finally:
             source.close()
+
+    def _create(self, target: Any) -> Any:
+        """Open a new file; `delete` in another thread may remove its folder between the making and the opening."""
+        for _ in range(_CREATE_ATTEMPTS):
+            try:
+                return self._fs.create(target, True)
+            except Py4JJavaError as error:
+                name, said = error.java_exception.getClass().getSimpleName(), str(error.java_exception.getMessage())
+                if name != "FileNotFoundException" and "Mkdirs failed" not in said:
+                    raise
+        return self._fs.create(target, True)
 
     def _rename(self, temporary: Any, target: Any, path: str) -> None:
         if self._fs.rename(temporary, target):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.drift import CONVERTED, drift
-from weft.spark.failure import reason_of
+from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.guilty import suspects, values_of
 from weft.spark.level0 import MOMENT, Statement
 from weft.spark.passing import may_pass
@@ -40,10 +41,30 @@ class SparkBatch:
     count_jobs: Callable[[], int] = lambda: 0
     read: Read | None = None
     checkpoint: str | None = None
+    # Whether the rows are the same each time that they are read.
+    repeatable: bool = True
 
     def jobs(self) -> int:
         """How many Spark jobs the stream has started so far."""
         return self.count_jobs()
+
+    @contextmanager
+    def held(self) -> Iterator[SparkBatch]:
+        """The batch with rows that are computed once, where computing them again may give others.
+
+        Spark keeps them with its executors as the first statement reads them, which takes no job of its own. They are
+        cut off from what they were computed from: should they be lost, reading them fails, and never gives others.
+        """
+        if self.repeatable:
+            yield self
+            return
+        rows = self.rows.localCheckpoint(eager=False)
+        try:
+            yield replace(self, rows=rows)
+        finally:
+            # Now, not when Java gets to it: the next batch needs the room.
+            with suppress(PySparkException, *JAVA_GONE):
+                rows._jdf.queryExecution().logical().rdd().unpersist(False)
 
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
         """The partial rows of the network's base nodes; raises where types in the files are not those of the stream."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import pyarrow as pa
@@ -39,6 +40,9 @@ class Arrived(Protocol):
     @property
     def mark(self) -> BatchMark:
         """Which batch it is."""
+
+    def held(self) -> AbstractContextManager[Arrived]:
+        """The batch with the same rows however often they are read, for as long as the block lasts."""
 
     def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
         """The partial rows of the network's base nodes."""

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from weft.feeds.address import is_address
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def exists(session: SparkSession, place: str) -> bool:
-    if _is_local(place):
+    if not is_address(place):
         return Path(place).exists()
     path, system, _ = _hadoop(session, place)
     return bool(system.exists(path))
@@ -21,7 +23,7 @@ def exists(session: SparkSession, place: str) -> bool:
 
 def read_bytes(session: SparkSession, place: str) -> bytes:
     """The bytes of a small file."""
-    if _is_local(place):
+    if not is_address(place):
         return Path(place).read_bytes()
     path, system, jvm = _hadoop(session, place)
     stream = system.open(path)
@@ -49,10 +51,6 @@ def can_be_fetched(session: SparkSession, place: str) -> bool:
     except (PySparkException, Py4JJavaError) as error:
         return "ChecksumException" in str(error)
     return True
-
-
-def _is_local(place: str) -> bool:
-    return "://" not in place and not place.startswith("file:")
 
 
 def _hadoop(session: SparkSession, place: str) -> tuple[Any, Any, Any]:

@@ -26,6 +26,9 @@ BY_PLACE = "enforceschema"
 FILE_AGE, ANY_AGE = "maxfileage", "1000000d"
 # Whatever the session says, which may be the user's own: a file that is gone or unreadable is never passed over.
 NONE_IGNORED = {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"}
+# Moments without a zone, in texts and in the names of folders, are those of UTC whatever zone the session has, which
+# may be the user's own: a file that is read again by a tick, whose session is in UTC, gives the same moments.
+ZONE, UTC = "timezone", "UTC"
 # What makes a path a pattern to Hadoop.
 GLOB = frozenset("{}[]*?\\")
 
@@ -48,7 +51,9 @@ def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Re
     if stream.source.lower() in PARSED and CORRUPT_OPTION not in given:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    ours = NONE_IGNORED if is_file_source(stream) else {}
+    ours = dict(NONE_IGNORED) if is_file_source(stream) else {}
+    if is_file_source(stream) and ZONE not in given:
+        ours[ZONE] = UTC
     return reader.format(stream.source).options(**{**options, **ours}).schema(", ".join(columns))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from weft.spark.durations import durations_of, stages_of
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.moved import Move, follow, move_of
 from weft.spark.reading import is_file_source, open_stream, read_files
+from weft.spark.repeat import is_repeatable
 from weft.watch.status import AT_REST, FAILED, RUNNING, StreamStatus
 from weft.watch.stopwatch import OTHER, Stopwatch, added, whole
 
@@ -43,6 +45,24 @@ LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart"
 START_SECONDS = 30
 # When to ask how long Spark took for the rest of a trigger, after a tick is done: soon, then less and less often.
 ASK_AFTER = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+# A setting is the whole session's, and several streams may start in one.
+_starting = threading.Lock()
+
+
+@contextmanager
+def leftovers_allowed(session: SparkSession) -> Iterator[None]:
+    """Have Spark pass over leftovers in the checkpoint of a query that starts meanwhile, and of no other one.
+
+    The session may be the user's own. A query takes the settings that are in force when it starts.
+    """
+    name, allowed = LEFTOVERS_ALLOWED
+    with _starting:
+        before = session.conf.get(name, None)
+        session.conf.set(name, allowed)
+        try:
+            yield
+        finally:
+            session.conf.unset(name) if before is None else session.conf.set(name, before)
 
 
 class Runner:
@@ -57,9 +77,11 @@ class Runner:
         status: StreamStatus,
     ) -> None:
         self._status, self._said = status, AT_REST
+        status.is_active = lambda: self.active
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
+        self._told: BaseException | None = None
         self._reported = False
         self._started = threading.Event()
         self._lock, self._gate, self._telling = threading.Lock(), threading.Lock(), threading.Lock()
@@ -68,6 +90,7 @@ class Runner:
         self._stopping = False
         self._first = True
         self._home: Move | None = None
+        self._repeatable = True
 
     @property
     def active(self) -> bool:
@@ -86,6 +109,9 @@ class Runner:
                     f"stream {self._ticker.stream.name!r} is running",
                     hint="Call engine.stop() first.",
                 )
+            # Before anything is said of the stream, or done to it: another engine may run it.
+            self._status.check_free()
+            self._told = None
             try:
                 self._begin(**trigger)
             except Exception as error:
@@ -99,12 +125,16 @@ class Runner:
         self._failure, self._stopping, self._first = None, False, True
         self._ticker.start_anew()
         self._follow_the_files()
-        rows = project(self._rows(), self._ticker.stream)
+        given = self._rows()
+        self._repeatable = is_repeatable(given)
+        rows = project(given, self._ticker.stream)
         writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
-        self._session.conf.set(*LEFTOVERS_ALLOWED)
+        # Spark knows queries by name, and another engine may run a stream of this name in the same session.
+        writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
         self._started.clear()
         try:
-            self._query = writer.queryName(f"weft {self._ticker.stream.name}").trigger(**trigger).start()
+            with leftovers_allowed(rows.sparkSession):
+                self._query = writer.start()
         except (Py4JError, PySparkException) as error:
             raise EngineError(
                 "stream-failed",
@@ -179,14 +209,24 @@ class Runner:
             return gone
 
     def _reason(self, error: BaseException) -> BaseException:
-        """Our own error where the tick raised one; Spark wraps it beyond recognition."""
-        if isinstance(self._failure, WeftError):
-            return self._failure
-        return EngineError(
-            "stream-failed",
-            f"stream {self._ticker.stream.name!r} stopped: {reason_of(self._failure or error)}",
-            hint="What is committed stays readable. Mend the cause and start again: nothing is lost.",
-        )
+        """Our own error where the tick raised one; Spark wraps it beyond recognition.
+
+        It is made once: what the catalog says of the stream is another thing when this engine has said how it ended.
+        """
+        if self._told is None:
+            self._told = self._status.with_rival(self._failure or error)
+        if not isinstance(self._told, WeftError):
+            self._told = EngineError(
+                "stream-failed",
+                f"stream {self._ticker.stream.name!r} stopped: {reason_of(self._told)}",
+                hint="What is committed stays readable. Mend the cause and start again: nothing is lost.",
+            )
+        return self._told
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """How the stream fares, as it was said here last."""
+        return self._status.said
 
     def _tick(self, rows: DataFrame, batch_id: int) -> None:
         watch = Stopwatch()
@@ -224,7 +264,7 @@ class Runner:
         stream = self._ticker.stream
         read = partial(read_files, session, stream) if is_file_source(stream) else None
         with self._ticker.telling_later():
-            self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint))
+            self._ticker.run(SparkBatch(rows, mark, stream, jobs, read, self._checkpoint, self._repeatable))
 
     def tell(self, *, now: bool = False) -> None:
         """Tell of the newest tick, once, when Spark has said how long it took around it; `now` or never says it."""

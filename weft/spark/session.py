@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.spark.failure import JAVA_GONE
 from weft.spark.java import ensure_java
 
 if TYPE_CHECKING:
@@ -25,6 +31,9 @@ BATCH_SETTINGS = {
     # Groups that its quick hash map has room for, as a power of two: 65,536 are too few for a column of ids.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
 }
+
+# The zone of Weft under its other names.
+SAME_AS_UTC = frozenset({"UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Universal", "Zulu"})
 
 # Doors that nothing of Weft goes through. Its SQL is written by itself, of functions on a list; these hold should that
 # ever fail: no Java by reflection, no programs, no files as tables, and nobody who looks on.
@@ -59,10 +68,10 @@ def is_running() -> bool:
 
 
 def local_session(folder: Path, settings: dict[str, str] | None = None) -> SparkSession:
-    """A session on this machine's cores; what Spark leaves lying about goes under `folder`."""
-    ensure_java(folder)
-    from pyspark.sql import SparkSession
+    """A session on this machine's cores; what Spark leaves lying about goes under `folder`.
 
+    Where Spark runs in this process already, a session of its own there.
+    """
     cores = str(os.cpu_count() or 1)
     chosen = {
         **LOCAL_SETTINGS,
@@ -71,6 +80,11 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         **(settings or {}),
     }
+    if is_running():
+        return _session_beside(chosen, settings or {})
+    ensure_java(folder)
+    from pyspark.sql import SparkSession
+
     builder = SparkSession.builder.master(chosen.pop("spark.master", "local[*]")).appName("weft")
     for key, value in chosen.items():
         builder = builder.config(key, value)
@@ -79,7 +93,26 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
     if ours:
         ignore_termination(session)
     session.sparkContext.setLogLevel("FATAL")
-    # Where Spark was running already, the session is that one, with the settings that it was started with.
+    return session
+
+
+def _session_beside(chosen: Mapping[str, str], asked: Mapping[str, str]) -> SparkSession:
+    """A session of its own on the Spark that runs already, which may be somebody else's: theirs stays as it is.
+
+    What can be set for one session is set for this one; the log says which of the settings that were asked for cannot.
+    """
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.builder.getOrCreate()
+    session = SparkSession(running.sparkContext, running._jsparkSession.cloneSession())
+    for key, value in chosen.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    context = session.sparkContext.getConf()
+    unheard = {key: value for key, value in asked.items()
+               if not session.conf.isModifiable(key) and context.get(key) != value}
+    if unheard:
+        log.warning("spark runs already with other settings", extra={"settings_unheard": unheard})
     warn_of_open_doors(session)
     return session
 
@@ -91,6 +124,67 @@ def ignore_termination(session: SparkSession) -> None:
     """
     jvm: Any = session._jvm
     jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
+class _Started:
+    """The Spark that an engine of this process started: it ends with the last of the engines that use it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.session: SparkSession | None = None
+        self.engines = 0
+        # What Spark leaves lying about, where no state folder takes it.
+        self.scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def is_of(self, session: SparkSession) -> bool:
+        """Whether a session is one of this Spark."""
+        return self.session is not None and session.sparkContext is self.session.sparkContext
+
+    def end(self) -> None:
+        ended, scratch = self.session, self.scratch
+        self.session, self.scratch, self.engines = None, None, 0
+        # A Java that died has nothing to stop, and must not keep the rest open.
+        with suppress(*JAVA_GONE):
+            if ended is not None:
+                ended.stop()
+        if scratch is not None:
+            scratch.cleanup()
+
+
+_started = _Started()
+
+
+def start_for_engine(folder: Path | None, settings: Mapping[str, str]) -> SparkSession:
+    """The session of an engine that was given none, entered; what Spark leaves lying about goes under `folder`.
+
+    Without one it goes into a folder that is removed when Spark ends.
+    """
+    # Workers must be the same Python as the driver, whatever `python3` is on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with _started.lock:
+        if is_running():
+            beside = local_session(Path(), dict(settings))
+            enter(beside)
+            return beside
+        if folder is None:
+            _started.scratch = tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True)
+            folder = Path(_started.scratch.name)
+        _started.session, _started.engines = local_session(folder / "spark", dict(settings)), 1
+        return _started.session
+
+
+def enter(session: SparkSession) -> None:
+    """Note that an engine uses a session; whoever enters leaves."""
+    with _started.lock:
+        if _started.is_of(session):
+            _started.engines += 1
+
+
+def leave(session: SparkSession) -> None:
+    """Note that an engine uses a session no more; ends a Spark that an engine started when nobody uses it."""
+    with _started.lock:
+        if _started.is_of(session):
+            _started.engines -= 1
+            if _started.engines <= 0:
+                _started.end()
 
 
 def open_doors(session: SparkSession) -> dict[str, str]:
@@ -111,6 +205,15 @@ def warn_of_open_doors(session: SparkSession) -> None:
     if open_ and name not in _warned:
         _warned.add(name)
         log.warning("spark session with open doors", extra={"application": name, "settings_wanted": open_})
+
+
+def warn_of_time_zone(session: SparkSession) -> None:
+    """Say once a session that its zone is not the one that Weft computes in."""
+    zone = session.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
+    known = f"{session.sparkContext.applicationId} in {zone}"
+    if zone not in SAME_AS_UTC and known not in _warned:
+        _warned.add(known)
+        log.warning("spark session in another time zone", extra={"session_zone": zone, "computed_in": "UTC"})
 
 
 _warned: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -10,6 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from weft.backend.duck import Duck
+from weft.errors import StateError
 from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
 from weft.segments.cache import TableCache
@@ -21,6 +23,10 @@ from weft.store.ledger import LateReaders, merge_ledgers
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
 from weft.store.tables import LayoutRow
+
+log = logging.getLogger("weft.store")
+# What was said to be undeletable in this process: it is tried with every tick, and told once.
+_undeletable: set[str] = set()
 
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)
@@ -89,13 +95,26 @@ def sweep(catalog: Catalog, files: Files, cache: TableCache) -> None:
         garbage = reader.garbage(older_than=LEASE)
     if garbage:
         failpoint("garbage-before")
-        files.delete(garbage)
+        gone = [path for path in garbage if _delete(files, path)]
         cache.forget(garbage)
         failpoint("garbage-between")
         with catalog.write() as writer:
-            writer.forget_garbage(garbage)
+            writer.forget_garbage(gone)
             writer.forget_layouts()
         failpoint("garbage-after")
+
+
+def _delete(files: Files, path: str) -> bool:
+    """Delete a file that nobody needs; one that cannot be stops no stream, and the next tick tries again."""
+    try:
+        files.delete([path])
+    except StateError as error:
+        if path not in _undeletable:
+            _undeletable.add(path)
+            log.warning("file not deleted", extra={"path": path, "reason": str(error)})
+        return False
+    _undeletable.discard(path)
+    return True
 
 
 def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:

@@ -20,7 +20,7 @@ from weft.failpoint import failpoint, failpoint_soon
 from weft.optimize.learn import learn
 from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan, late_readers
-from weft.plan.cost import add
+from weft.plan.cost import Costs, add
 from weft.plan.facts import Facts
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
@@ -122,8 +122,11 @@ class Ticker:
             # A tick that failed on its way may have changed more than it lived to note here.
             self._committed.load()
         with self._catalog.read() as reader:
-            if is_done(mark, self._state, reader):
-                return True
+            done = is_done(mark, self._state, reader)
+            # Somebody may have calibrated meanwhile.
+            self.planner.optimizer.take_prices(Costs.from_definition(reader.costs()))
+        if done:
+            return True
         if not self._tidy:
             clear_orphans(self.stream.name, self._catalog, self._files)
             # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
@@ -206,7 +209,9 @@ class Ticker:
         """Compute, and from the beginning when an executor took with it what was read already."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return self._compute_for_all(batch, watch)
+                # Anew with every attempt: rows that were held may be what was lost.
+                with batch.held() as rows:
+                    return self._compute_for_all(rows, watch)
             except Exception as error:
                 if attempt == ATTEMPTS or not lost_with_executor(error):
                     raise

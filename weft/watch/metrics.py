@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from weft.errors import StateError
 from weft.watch.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
@@ -55,11 +57,17 @@ def stream_metrics(
 
 def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, Any]:
     """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
-    trouble = None if runner is None else runner.trouble
-    with catalog.read() as reader:
-        said = status_of(reader.status(stream))
     if runner is not None and runner.active:
-        return {**said, "status": RUNNING, "error": None, "process": process()}
+        # No catalog is asked: one that is down must not hide that the stream runs, or what it waits for.
+        return {**status_of(runner.said), "status": RUNNING, "error": None, "process": process()}
+    trouble = None if runner is None else runner.trouble
+    try:
+        with catalog.read() as reader:
+            said = status_of(reader.status(stream))
+    except StateError:
+        if runner is None:
+            raise
+        said = status_of(runner.said)
     if trouble is not None and said["process"] in (None, process()):
         return {**said, "status": FAILED, "error": str(trouble), "process": process()}
     return said
@@ -80,7 +88,8 @@ def _last_tick(state: StreamState, catalog: Catalog, told: Mapping[str, Any]) ->
     """
     if told.get("batch_id") == state.batch_id:
         return dict(told)
-    with catalog.read() as reader:
+    # A catalog that is down says nothing of it; of the stream there is more to tell.
+    with suppress(StateError), catalog.read() as reader:
         for number in range(state.batch_id, max(-1, state.batch_id - LOOK_BACK), -1):
             logged = reader.logged_tick(state.stream, number)
             if logged is not None and "seconds" in logged.detail:

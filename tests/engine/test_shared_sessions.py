@@ -1,0 +1,148 @@
+"""Several engines in one process, over one Spark: none takes it from another, and the user's session stays as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from tests.java import BRIEF
+from weft.spark.runner import LEFTOVERS_ALLOWED
+from weft.spark.session import local_session
+
+pytestmark = pytest.mark.spark
+DDL = "ts timestamp, v int"
+
+
+def arrive(folder: Path, name: str, *values: int) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / f".{name}").write_text("".join(f"2030-01-01 12:00:00,{value}\n" for value in values))
+    (folder / f".{name}").rename(folder / name)
+
+
+def settings_of(session: SparkSession) -> dict[str, str]:
+    return dict(session.conf.getAll)
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("as_dataframe", [False, True], ids=["files", "dataframe"])
+def test_two_engines_run_streams_of_one_name_in_one_session(
+    tmp_path: Path, spark: SparkSession, as_dataframe: bool
+) -> None:
+    own = spark.newSession()
+    before = settings_of(own)
+    engines = [weft.Engine(tmp_path / name, spark=own) for name in ("one", "two")]
+    try:
+        for place, engine in enumerate(engines, start=1):
+            folder = tmp_path / f"in{place}"
+            arrive(folder, "first", *[place] * place)
+            rows = own.readStream.schema(DDL).csv(str(folder))
+            source = {"dataframe": rows} if as_dataframe else {"source": "csv", "path": folder, "schema": DDL}
+            engine.add_stream("s", event_time="ts", max_ahead="any", **source)
+            engine.register("SELECT sum(v) AS total FROM s", name="q")
+            engine.start()
+        totals = [1, 4]
+        for engine, total in zip(engines, totals, strict=True):
+            until(lambda engine=engine, total=total: engine.query("q").result().to_pylist() == [{"total": total}])
+        assert all(engine.metrics()["streams"]["s"]["status"] == "running" for engine in engines)
+        assert settings_of(own) == before and LEFTOVERS_ALLOWED[0] not in before
+        # The same state once more, by mistake: nobody is stopped for it.
+        with weft.Engine(tmp_path / "one", spark=own) as third:
+            if as_dataframe:
+                third.add_stream("s", dataframe=own.readStream.schema(DDL).csv(str(tmp_path / "in1")),
+                                 event_time="ts", max_ahead="any")
+            with pytest.raises(weft.EngineError) as refused:
+                third.start()
+            assert refused.value.code == "runs-elsewhere"
+        assert engines[0].metrics()["streams"]["s"]["status"] == "running"
+        arrive(tmp_path / "in1", "second", 10)
+        until(lambda: engines[0].query("q").result().to_pylist() == [{"total": 11}])
+    finally:
+        for engine in engines:
+            engine.close()
+    assert settings_of(own) == before
+
+
+def test_where_a_stream_cannot_start_the_others_are_stopped(tmp_path: Path, spark: SparkSession) -> None:
+    arrive(tmp_path / "in", "first", 1)
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        engine.add_stream("a", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts")
+        rows = spark.readStream.schema(DDL).csv(str(tmp_path / "in"))
+        engine.add_stream("b", dataframe=rows, event_time="ts")
+    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+        with pytest.raises(weft.StreamError) as refused:
+            engine.start()
+        assert refused.value.code == "dataframe-missing"
+        assert engine.metrics()["streams"]["a"]["status"] == "at rest"
+        assert not engine._runners["a"].active
+
+
+def test_a_setting_that_the_user_made_is_made_again(tmp_path: Path, spark: SparkSession) -> None:
+    own = spark.newSession()
+    own.conf.set(LEFTOVERS_ALLOWED[0], "true")
+    arrive(tmp_path / "in", "first", 1)
+    with weft.Engine(tmp_path / "state", spark=own) as engine:
+        engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts")
+        engine.run_available()
+    assert own.conf.get(LEFTOVERS_ALLOWED[0]) == "true"
+
+
+def test_a_session_beside_another_leaves_that_as_it_is(
+    tmp_path: Path, spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = SparkSession.builder.getOrCreate()
+    before = settings_of(running)
+    asked = {"spark.sql.shuffle.partitions": "7", "spark.driver.memory": "3g", "spark.master": "local[2]"}
+    beside = local_session(tmp_path, asked)
+    assert beside.sparkContext is running.sparkContext
+    assert beside.conf.get("spark.sql.shuffle.partitions") == "7"
+    assert settings_of(running) == before
+    (record,) = [record for record in caplog.records if record.getMessage() == "spark runs already with other settings"]
+    assert record.settings_unheard == {"spark.driver.memory": "3g"}
+
+
+LIFE = """
+import sys
+from pathlib import Path
+import weft
+from weft.spark.session import is_running
+from weft.store.catalog import sqlite_url
+
+place, settings = Path(sys.argv[1]), {"spark.master": "local[1]", "spark.driver.extraJavaOptions": sys.argv[2]}
+catalog = sqlite_url(place / "catalog.sqlite")
+first = weft.Engine(f"file:{place}/first", catalog=catalog, spark_settings=settings)
+second = weft.Engine(place / "second")
+assert second.spark.sparkContext is first.spark.sparkContext
+third = weft.Engine(place / "third", spark=first.spark)
+assert len(list((place / "tmp").glob("weft-*"))) == 1
+first.close()
+assert second.spark.range(3).count() == 3
+second.close()
+assert third.spark.range(3).count() == 3
+third.close()
+assert not is_running()
+print([path.name for path in (place / "tmp").glob("weft-*")], (Path.cwd() / "file:").exists())
+"""
+
+
+def test_spark_ends_with_the_last_engine_that_uses_it_and_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(
+        [sys.executable, "-c", LIFE, str(tmp_path), BRIEF],
+        env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert (done.stdout, done.returncode) == ("[] False\n", 0), done.stderr

@@ -1,0 +1,44 @@
+"""Whether a stream's rows are the same each time that a batch of it is computed.
+
+A tick reads its batch once for every statement, and again for dead letters and to find who failed; Spark computes it
+anew each time. Of files, and of sources that hand a span of offsets over again as it was, the same rows come again, and
+nothing needs to be kept. A DataFrame of the user's own may make them up: rand(), code in Python, a source of one's own,
+state that is kept between batches. So rows are trusted where every step is known to repeat itself, and held otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from weft.spark.reading import FILE_SOURCES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Steps that give the same rows for the same rows when their expressions do. All others are held: those that keep state
+# or take whichever row comes first (Deduplicate, Limit), and those that run the user's code (MapInPandas).
+STEPS = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union", "Generate", "Expand", "EventTimeWatermark"})
+# Sources that hand over the same rows for the same offsets.
+SOURCES = FILE_SOURCES | {"rate", "rate-micro-batch", "kafka"}
+
+
+def is_repeatable(rows: DataFrame) -> bool:
+    """Whether every step that makes these rows, as they are analysed, is known to repeat itself."""
+    plan: Any = rows._jdf.queryExecution().analyzed()
+    return bool(plan.deterministic()) and all(map(_repeats, _steps(plan)))
+
+
+def _steps(plan: Any) -> Iterator[Any]:
+    """A step and all that it is made from."""
+    yield plan
+    children = plan.children()
+    for place in range(children.size()):
+        yield from _steps(children.apply(place))
+
+
+def _repeats(step: Any) -> bool:
+    kind = str(step.getClass().getSimpleName())
+    if kind == "StreamingRelation":
+        return str(step.dataSource().className()).lower() in SOURCES
+    return str(step.sourceName()).lower() in SOURCES if kind == "StreamingRelationV2" else kind in STEPS
