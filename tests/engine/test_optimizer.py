@@ -126,7 +126,7 @@ def test_with_nothing_shared_every_query_has_its_own_nodes_and_the_same_answers(
                 tick(engine, number)
             nodes, placements = engine.network("s").nodes, [one.placement for one in engine.registry.queries().values()]
             if sharing == "everything":
-                assert [len(node.readers) for node in nodes if not node.running] == [3]
+                assert [len(node.readers) for node in nodes if node.clock.sliced] == [3]
                 assert len([node for node in nodes if node.parent is None]) == 1
             else:
                 assert sorted(node.readers for node in nodes) == sorted((name,) for name in queries)

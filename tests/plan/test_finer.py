@@ -10,6 +10,7 @@ import pytest
 from tests.plan.test_cost import needs, query
 from weft.algebra.expressions import Column
 from weft.algebra.types import INT
+from weft.algebra.windows import Clock
 from weft.plan.dimensions import Dimension
 from weft.plan.explain import MAX_REFUSALS, explain_network, some_refusals
 from weft.plan.finer import Finer, Supersets, refuse
@@ -26,7 +27,7 @@ def random_nodes(random: Random) -> dict[str, Wanted]:
         dimensions = frozenset(random.sample(COLUMNS, random.randint(0, 4)))
         running = random.random() < 0.3
         tree = "" if running else random.choice(["", "t1", "t2"])
-        nodes[f"n{place}"] = Wanted(running, dimensions, tree, counts_values=random.random() < 0.3)
+        nodes[f"n{place}"] = Wanted(Clock.TICKS if running else Clock.EVENT_TIME, dimensions, tree, counts_values=random.random() < 0.3)
     return nodes
 
 

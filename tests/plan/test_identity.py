@@ -12,6 +12,7 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.expressions import Call, Literal, Slot
 from weft.algebra.schema import FeedSchema
 from weft.algebra.types import BOOLEAN, decimal
+from weft.algebra.windows import Sliced
 from weft.plan.finish import Family, Request
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
@@ -82,7 +83,7 @@ def test_null_keys_of_other_types_are_other_keys() -> None:
 
 def test_families_whose_parameters_have_other_types_have_another_name() -> None:
     window = needs("count(*)").window
-    assert window is not None
+    assert isinstance(window, Sliced)
     kinds = (decimal(3, 1), decimal(4, 1))
     families = [
         Family(

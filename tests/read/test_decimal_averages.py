@@ -99,8 +99,8 @@ def test_an_average_without_room_before_its_point_is_refused_by_both(spark: Spar
         value = Decimal(10) ** 30 + Decimal(0).scaleb(-5)
     with pytest.raises(PySparkException, match="OVERFLOW|OUT_OF_RANGE"):
         spark.sql(f"SELECT avg(CAST({value:f}BD AS DECIMAL(38,5))) AS a").toArrow()
-    total, count = average(kind).statistics
-    partial = pa.table({total.name: pa.array([value], arrow_type(total.type)), count.name: pa.array([1], pa.int64())})
+    columns = ", ".join(f"{built(one, 'v')} AS {one.name}" for one in average(kind).statistics)
+    partial = spark.sql(f"SELECT {columns} FROM (SELECT CAST({value:f}BD AS DECIMAL(38,5)) AS v)").toArrow()
     duck = Duck()
     with pytest.raises(Error, match=OVERFLOW):
         merged(duck, kind, partial)

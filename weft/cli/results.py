@@ -99,7 +99,7 @@ def why_empty(engine: Engine, name: str, *, any_window: bool = False) -> str:
         return "the query takes effect at the stream's next tick"
     if any_window:
         return "no closed window that is kept has rows"
-    more = "; --latest shows the newest window that has rows" if registered.needs.window is not None else ""
+    more = "; --latest shows the newest window that has rows" if registered.needs.window.clock.sliced else ""
     return f"no group has rows here, or HAVING leaves none{more}"
 
 

@@ -124,13 +124,14 @@ def parse_duration(text: Duration) -> timedelta:
     >>> parse_duration("1 hour 30 minutes") == parse_duration("INTERVAL 90 minutes") == timedelta(minutes=90)
     True
     """
-    hint = "Write for example '10 minutes' or '1 hour 30 minutes', or give a timedelta."
+    hint = "Write for example '10 minutes' or '1 hour 30 minutes'."
     if isinstance(text, timedelta):
         if abs(text) > timedelta(microseconds=MAX_MICROS):
             raise SqlError("bad-duration", f"{str(text)[:40]} is longer than a century", hint=hint)
         return text
     if not isinstance(text, str):
-        raise SqlError("bad-duration", f"{str(text)[:40]} is no duration: it is no text", hint=hint)
+        raise SqlError("bad-duration", f"{str(text)[:40]} is no duration: it is no text",
+                       hint=f"{hint[:-1]}, or give a timedelta.")
     rest = re.sub(r"^\s*interval\b", "", text[:200], flags=re.IGNORECASE)
     total, at = 0, 0
     if len(text) > 200 or not rest.strip():
