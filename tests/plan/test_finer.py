@@ -67,7 +67,7 @@ def test_reasons_are_made_for_those_who_ask() -> None:
 def test_planning_queries_by_themselves_takes_time_as_they_are_many_and_no_more() -> None:
     def seconds(count: int) -> float:
         dimensions = frozenset(COLUMNS[:1])
-        wanted = {f"n{number}": Wanted(False, dimensions, f"own {number}") for number in range(count)}
+        wanted = {f"n{number}": Wanted(Clock.EVENT_TIME, dimensions, f"own {number}") for number in range(count)}
         started = process_time()
         jobs_of(network := assemble("s", [], wanted, Decision({})))
         explain_network(network)
