@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation.level0 import PlainBatch, Row
 from weft.logs import JsonLines, log_to
 from weft.plan.needs import Needs
 from weft.read.reader import kept_sql
-from weft.spark.checkpoint import BatchMark
 
 SECOND = 1_000_000
 DDL = "ts timestamp, k string, g int, v int"
@@ -27,9 +27,7 @@ def rows(*seconds: float) -> list[Row]:
 
 
 def tick(engine: weft.Engine, *seconds: float) -> None:
-    ticker = engine._ticker("s")
-    number = ticker.state.batch_id + 1
-    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), rows(*seconds)))
+    weft.testing.run(engine, "s", PlainBatch(weft.testing.next_mark(engine, "s"), rows(*seconds)))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.harness import add_stream, feed, session_with
 from tests.engine.oracle import difference
 from tests.engine.queries import RandomQuery, query_set
@@ -41,7 +42,7 @@ def run(session: SparkSession, folder: Path, ticks: Ticks, queries: Mapping[str,
         engine.register(query.weft("s"), name=name, eager=place % 2 == 0, keep="forever" if place % 3 else "7 days")
     for rows in ticks.rows:
         if moves is not None:
-            engine._ticker("s").place(random_places(moves, list(queries)))
+            weft.testing.move(engine, "s", random_places(moves, list(queries)))
         if reopen:
             engine.close()
             engine = weft.Engine(folder, spark=session)

@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
+import weft.testing
 from tests.faults.scene import Scene, ticks
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import MEASURES, SECOND, Move, Query, Tick, Window
@@ -135,8 +136,7 @@ def live(world: Scene, count: int) -> list[Held]:
             come_and_go(world, number)
             world.now += LEASE + timedelta(seconds=1)
             world.tick(repeated(number))
-            # What a search beside the tick finds must not depend on how fast this machine is.
-            world.engine._ticker("s").optimizer.wait()
+            weft.testing.settle(world.engine, "s")
             if number in EARLY or number in LATE:
                 for name in world.queries:
                     world.engine.query(name).result()

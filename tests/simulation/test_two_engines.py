@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import weft
+import weft.testing
 import weft.tick
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import SECOND, Move, Query, Window, World, at
 from weft import failpoint
 from weft.errors import EngineError, SqlError, StateError, StreamError
-from weft.spark.checkpoint import BatchMark
 from weft.store.tend import LEASE
 
 TOTAL = Query("total", ("k",), ("n",), None, "forever", eager=False)
@@ -26,13 +26,13 @@ COUNT = "SELECT count(*) AS n FROM s"
 
 def batch(number: int, checkpoint: str = "simulated") -> PlainBatch:
     """One row, of the second of the batch."""
-    mark = BatchMark(checkpoint, number, f"offsets {number}")
+    mark = weft.testing.mark(number, checkpoint)
     return PlainBatch(mark, [{"ts": number * SECOND, "k": "a", "g": 1, "v": number}])
 
 
 def run(engine: weft.Engine, *numbers: int) -> None:
     for number in numbers:
-        engine._ticker("s").run(batch(number))
+        weft.testing.run(engine, "s", batch(number))
 
 
 def elsewhere(world: World) -> weft.Engine:
@@ -108,8 +108,8 @@ def test_a_batch_of_a_checkpoint_that_was_replaced_meanwhile_is_not_committed(wo
     def others() -> None:
         with closing(elsewhere(world)) as other:
             other.adopt("s")
-            ticker = other._ticker("s")
-            ticker.run(PlainBatch(ticker.numbered(BatchMark("new", 0, "offsets")), batch(1).rows))
+            new = weft.testing.adopted(other, "s", weft.testing.mark(0, "new"))
+            weft.testing.run(other, "s", PlainBatch(new, batch(1).rows))
             assert counts_of_total(other) == 2
 
     with at("commit-before", others), pytest.raises(StateError) as refusal:
@@ -200,7 +200,6 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
 ) -> None:
     moving = Query("moving", ("k",), ("n",), Window(4, 4), "forever", eager=False)
     world.run([moving, tick(1, "a")])
-    ticker = world.engine._ticker("s")
     world.run([Move((("moving", "a"),))])
     began, go_on, make = threading.Event(), threading.Event(), weft.tick.make_plan
 
@@ -212,7 +211,7 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
         return made
 
     monkeypatch.setattr(weft.tick, "make_plan", slowly)
-    reader = threading.Thread(target=ticker.plan)
+    reader = threading.Thread(target=lambda: world.engine.plan("s"))
     reader.start()
     assert began.wait(30)
     world.run([Move((("moving", "b"),))])
@@ -222,8 +221,9 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
     go_on.set()
     reader.join()
     ticking.join()
-    assert ticker.planned is ticker.plan()
-    assert ticker.plan().queries["moving"].placement.tree == "b"
+    ticker = weft.testing.ticker(world.engine, "s")
+    assert ticker.planned is world.engine.plan("s")
+    assert world.engine.plan("s").queries["moving"].placement.tree == "b"
     world.run([tick(5, "a"), tick(9, "a")])
     assert counts(world.engine.query("moving")) == [2, 1]
 
@@ -233,15 +233,15 @@ def test_an_engine_goes_on_after_another_one_ran_its_stream(world: World) -> Non
     run(world.engine, 0)
     with closing(elsewhere(world)) as other:
         run(other, 1, 2)
-        ticker = world.engine._ticker("s")
-        ticker.start_anew()
-        assert ticker.state.batch_id == 2
+        weft.testing.start_anew(world.engine, "s")
+        assert weft.testing.ticker(world.engine, "s").state.batch_id == 2
         run(world.engine, 3)
         assert counts_of_total(world.engine) == 4
         other.adopt("s")
         # Reading notices, and so does whoever starts.
         world.engine.state_of("s")
-        ticker.run(PlainBatch(ticker.numbered(BatchMark("new", 0, "offsets")), batch(4).rows))
+        new = weft.testing.adopted(world.engine, "s", weft.testing.mark(0, "new"))
+        weft.testing.run(world.engine, "s", PlainBatch(new, batch(4).rows))
     assert counts_of_total(world.engine) == 5
 
 
