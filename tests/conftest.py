@@ -41,7 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--reverse", action="store_true", help="run the last test first: no test may need another")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        # Those that start a JVM in a process of their own say so themselves.
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
     if config.getoption("--reverse"):
         items.reverse()
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.crash.chain import check, explained, kill_group, moments, nursery, report_of, start, wait_for
 
+pytestmark = pytest.mark.spark
 OPTIONS = (
     *("--setting", "spark.master=local-cluster[2,1,600]"),
     *("--setting", "spark.executor.memory=600m"),
