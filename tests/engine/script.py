@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import weft
-from tests.engine.harness import feed
+import weft.testing
 from weft.read.types import arrow_type
 from weft.sql.ddl import parse_schema
 from weft.sql.types import DataType
@@ -35,10 +35,22 @@ class ScriptError(Exception):
 
 
 class Script:
-    """One run of a script. `only` registers one of its queries and leaves the others out."""
+    """One run of a script. `only` registers one of its queries and leaves the others out.
 
-    def __init__(self, folder: Path, spark: SparkSession, *, only: str | None = None, restarts: bool = False) -> None:
+    Unless `on_spark`, Spark computes only what nobody else can: what engines keep and share does not depend on it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        spark: SparkSession,
+        *,
+        only: str | None = None,
+        restarts: bool = False,
+        on_spark: bool = False,
+    ) -> None:
         self._folder, self._spark, self._only, self._restarts = folder, spark, only, restarts
+        self._on_spark = on_spark
         self._engine = weft.Engine(folder, spark=spark)
         self._stream, self._ddl = "", ""
         self._seen: dict[str, datetime] = {}
@@ -111,7 +123,7 @@ class Script:
 
     def _tick(self, lines: list[str]) -> list[str]:
         before = {name: self._late(name) for name in self._seen if self._alive(name)}
-        feed(self._engine, [self._stream], table(self._ddl, lines))
+        weft.testing.feed(self._engine, self._stream, table(self._ddl, lines), spark=self._on_spark)
         state = self._engine.state_of(self._stream)
         assert state.watermark is not None
         out = []

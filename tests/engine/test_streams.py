@@ -15,7 +15,7 @@ FILES = golden_files("streams", ".stream")
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_all_queries_together(path: Path, rewrite: bool, tmp_path: Path, spark: SparkSession) -> None:
-    script = Script(tmp_path / "state", spark)
+    script = Script(tmp_path / "state", spark, on_spark=True)
     check(path, script.step, rewrite)
     script.close()
 

@@ -340,7 +340,7 @@ def test_a_death_between_two_deletions_leaves_nothing_behind(world: World) -> No
         usual(path, missing_ok)
 
     with patch.object(Path, "unlink", unlink), pytest.raises(Crash):
-        weft.testing.run(world.engine, "s", PlainBatch(weft.testing.mark(12, "simulated", "offsets 12"), tick(12, "a").dicts()))
+        weft.testing.run(world.engine, "s", PlainBatch(weft.testing.mark(12), tick(12, "a").dicts()))
     world.forget()
     assert set(garbage) & world.files_on_disk(), "some are left"
     world.run([tick(12, "a"), tick(13, "b")])

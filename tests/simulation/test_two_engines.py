@@ -24,7 +24,7 @@ TOTAL = Query("total", ("k",), ("n",), None, "forever", eager=False)
 COUNT = "SELECT count(*) AS n FROM s"
 
 
-def batch(number: int, checkpoint: str = "simulated") -> PlainBatch:
+def batch(number: int, checkpoint: str = weft.testing.FED) -> PlainBatch:
     """One row, of the second of the batch."""
     mark = weft.testing.mark(number, checkpoint)
     return PlainBatch(mark, [{"ts": number * SECOND, "k": "a", "g": 1, "v": number}])
