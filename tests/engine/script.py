@@ -37,20 +37,13 @@ class ScriptError(Exception):
 class Script:
     """One run of a script. `only` registers one of its queries and leaves the others out.
 
-    Unless `on_spark`, Spark computes only what nobody else can: what engines keep and share does not depend on it.
+    With a session all rows are computed on Spark; without, Spark computes only what nobody else can.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        spark: SparkSession,
-        *,
-        only: str | None = None,
-        restarts: bool = False,
-        on_spark: bool = False,
+        self, folder: Path, spark: SparkSession | None = None, *, only: str | None = None, restarts: bool = False
     ) -> None:
         self._folder, self._spark, self._only, self._restarts = folder, spark, only, restarts
-        self._on_spark = on_spark
         self._engine = weft.Engine(folder, spark=spark)
         self._stream, self._ddl = "", ""
         self._seen: dict[str, datetime] = {}
@@ -123,7 +116,7 @@ class Script:
 
     def _tick(self, lines: list[str]) -> list[str]:
         before = {name: self._late(name) for name in self._seen if self._alive(name)}
-        weft.testing.feed(self._engine, self._stream, table(self._ddl, lines), spark=self._on_spark)
+        weft.testing.feed(self._engine, self._stream, table(self._ddl, lines), spark=self._spark is not None)
         state = self._engine.state_of(self._stream)
         assert state.watermark is not None
         out = []
