@@ -41,7 +41,7 @@ def test_the_example_holds(tmp_path: Path) -> None:
 
 def test_every_public_call_is_described() -> None:
     text = (DOCS / "testing.md").read_text(encoding="utf-8")
-    assert all(f"`{name}(" in text for name in ("engine", "add_stream", "feed"))
+    assert all(f"`{name}(" in text for name in ("engine", "add_stream", "feed", "is_portable"))
 
 
 def test_rows_may_be_dictionaries_or_a_table_and_lack_columns(engine: weft.Engine) -> None:

@@ -278,7 +278,7 @@ def mark(number: int, checkpoint: str = FED, digest: str | None = None) -> Batch
 
 def next_mark(engine: Engine, stream: str, checkpoint: str = FED) -> BatchMark:
     """The identity of the batch after the newest one that is committed."""
-    return mark(ticker(engine, stream).state.batch_id + 1, checkpoint)
+    return mark(engine.state_of(stream).batch_id + 1, checkpoint)
 
 
 def adopted(engine: Engine, stream: str, batch: BatchMark) -> BatchMark:
