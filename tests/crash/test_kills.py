@@ -15,15 +15,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
-from tests.crash.chain import check, explained, kill_group, moments, report_of, start, wait_for
+from tests.crash.chain import check, explained, kill_group, moments, report_of, start, undisturbed, wait_for
 from tests.crash.life import SCRIPTS, Life, no_lease
 from tests.crash.worker import STREAM_FAILED
 
+pytestmark = pytest.mark.spark
 # Whoever dies takes Spark along: a dead Python leaves a Java that ends by itself, a dead Java a Python that must.
 TARGETS = ("group", "java", "python")
 LATEST, LATEST_AT_WORK = 10.0, 3.0
 # Who is killed, and whether at its work or at any time. Every kill costs a start of Java, so `make test` has these two
-# alone, of which the first must end a Python that works, and `make stress` all kinds over and over.
+# alone, in a small life, of which the first must end a Python that works; `make stress` has all kinds in large lives.
 TWO = (("java", True), ("python", False))
 
 
@@ -32,9 +33,15 @@ def many(kills: int) -> tuple[tuple[str, bool], ...]:
     return tuple((TARGETS[left % len(TARGETS)], left % 2 == 0) for left in range(kills, 0, -1))
 
 
-@pytest.fixture(scope="module")
-def want(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> str:
+@pytest.fixture
+def want(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
     """The hash of a life without kills."""
+    return undisturbed(script, tmp_path / "undisturbed") if script == "small" else request.getfixturevalue("large_life")
+
+
+@pytest.fixture(scope="module")
+def large_life(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> str:
+    """The hash of a large life without kills, which needs Spark."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with no_lease(), weft.Engine(folder / "state", spark=spark) as engine:
         life = Life(folder, SCRIPTS["large"], engine)
@@ -80,8 +87,9 @@ def statuses(target: str, killed: bool, working: bool) -> tuple[int, ...]:
 class Killer:
     """Starts one process after the other, kills the first of them, and notes how long each took to its first commit."""
 
-    def __init__(self, kills: Sequence[tuple[str, bool]], seed: int) -> None:
+    def __init__(self, script: str, kills: Sequence[tuple[str, bool]], seed: int) -> None:
         self.left, self.recovered = list(kills), list[float]()
+        self._script = script
         self._chance = Random(seed)
         self._started: list[subprocess.Popen[bytes]] = []
 
@@ -93,7 +101,7 @@ class Killer:
 
     def _process(self, folder: Path) -> int:
         begin = time.time()
-        process = start(folder, "--script", "large")
+        process = start(folder, "--script", self._script)
         self._started.append(process)
         target, working = self.left[0] if self.left else ("nobody", False)
         killed = bool(self.left) and self._kill_later(folder, process, target, working)
@@ -123,19 +131,19 @@ class Killer:
 
 
 @pytest.mark.parametrize(
-    "kills",
+    ("script", "kills"),
     [
-        pytest.param(TWO, marks=pytest.mark.timeout(1800), id="2"),
-        pytest.param(many(5), marks=[pytest.mark.slow, pytest.mark.timeout(1800)], id="5"),
-        pytest.param(many(100), marks=[pytest.mark.slow, pytest.mark.timeout(7200)], id="100"),
+        pytest.param("small", TWO, marks=pytest.mark.timeout(1800), id="2"),
+        pytest.param("large", many(5), marks=[pytest.mark.slow, pytest.mark.timeout(1800)], id="5"),
+        pytest.param("large", many(100), marks=[pytest.mark.slow, pytest.mark.timeout(7200)], id="100"),
     ],
 )
 def test_kills_at_random_times_change_nothing(
-    kills: Sequence[tuple[str, bool]], want: str, tmp_path: Path, tell: Callable[[str], None]
+    script: str, kills: Sequence[tuple[str, bool]], want: str, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     seed = int(os.environ.get("WEFT_SEED") or time.time_ns() % 1_000_000)
     tell(f"WEFT_SEED={seed}")
-    killer, lives = Killer(kills, seed), 0
+    killer, lives = Killer(script, kills, seed), 0
     try:
         while killer.left:
             killer.live(tmp_path / str(lives), want)
