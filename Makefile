@@ -16,7 +16,7 @@ demo: setup ## Run the demo
 	$(VENV)/bin/weft demo $(ARGS)
 
 test: setup ## Run the tests, but for the slow ones
-	$(PY) -m pytest -m "not slow" --numprocesses 2 --dist worksteal $(ARGS)
+	$(PY) -m pytest -m "not slow" --numprocesses 2 --dist worksteal --durations 25 $(ARGS)
 
 check: setup ## Everything that must be green before a merge: lint, types, tests
 	$(PY) -m ruff check .
@@ -29,7 +29,7 @@ bench: setup ## Run the benchmarks
 	$(PY) -m benchmarks.weave
 
 stress: setup ## Run the slow tests: crashes, limits, long random runs
-	$(PY) -m pytest -m slow $(ARGS)
+	$(PY) -m pytest -m slow --durations 25 $(ARGS)
 
 clean: ## Remove caches, build output and what Spark left behind; .venv stays
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

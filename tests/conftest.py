@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, make_url, text
 
-from tests.java import BRIEF
+from tests.java import LASTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--reverse", action="store_true", help="run the last test first: no test may need another")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        # Those that start a JVM in a process of their own say so themselves.
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
     if config.getoption("--reverse"):
         items.reverse()
 
@@ -105,7 +110,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["WEFT_CANARY"] = CANARY
     settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g",
-                "spark.driver.extraJavaOptions": BRIEF}
+                "spark.driver.extraJavaOptions": LASTING}
     session = local_session(tmp_path_factory.mktemp("spark"), settings)
     # Tests fail on purpose, in batches too; their stack traces would bury the report.
     session.sparkContext.setLogLevel("OFF")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import weft.testing
 from tests.cli.command import make_state, refuse
 from weft.engine import Engine
 from weft.plan.cost import NAMES, Costs
@@ -27,7 +28,7 @@ def test_prices_are_measured_and_kept_with_the_state(tmp_path: Path) -> None:
     assert set(found["costs"]) == set(NAMES) and found["error"] < 3
     assert found["costs"]["job"] > 0 and all(price >= 0 for price in found["costs"].values())
     with Engine(state) as engine:
-        assert engine.planner("packets").optimizer.costs == Costs(**found["costs"])
+        assert weft.testing.costs(engine, "packets") == Costs(**found["costs"])
 
 
 def test_there_must_be_a_state(tmp_path: Path) -> None:

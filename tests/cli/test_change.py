@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import weft.testing
 from tests.cli.command import refuse, succeed, succeed_json
 from weft.engine import Engine
-from weft.spark.checkpoint import BatchMark
 from weft.store.tables import TickRow
 
 SQL = "SELECT proto, max(length) AS longest FROM packets GROUP BY window(ts, '1 minute'), proto"
@@ -71,8 +71,8 @@ def test_adopt(state: Path) -> None:
     refuse("adopt", "nothing", "--state", state, code="unknown-stream")
     assert succeed_json("adopt", "packets", "--state", state) == {"adopted": "packets"}
     with Engine(state) as engine:
-        new = BatchMark("new", 0, "y")
-        assert engine._ticker("packets").numbered(new) == replace(new, batch_id=8, planned=0)
+        new = weft.testing.mark(0, "new", "y")
+        assert weft.testing.adopted(engine, "packets", new) == replace(new, batch_id=8, planned=0)
 
 
 def test_all_or_none_are_dropped(state: Path) -> None:

@@ -115,6 +115,13 @@ def age(folder: Path) -> None:
     connection.close()
 
 
+def undisturbed(script: str, folder: Path) -> str:
+    """The hash of a life without Spark, where nobody can be killed and no executor be lost."""
+    with nursery(script) as children:
+        assert children.live(folder) == 0
+    return str(report_of(folder)["hash"])
+
+
 def run_chain(live: Live, root: Path, traps: Iterable[str], want: str) -> int:
     """Each trap kills the process that recovers from the one before; how many lives that took, all with one answer.
 

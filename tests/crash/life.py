@@ -20,12 +20,11 @@ from typing import Any
 import pyarrow as pa
 
 import weft
+import weft.testing
 from tests.crash.plain import CrashBatch
 from tests.engine.harness import write_tick
 from tests.simulation.level0 import Row
 from tests.simulation.world import SECOND, Query, Window
-from weft.plan.placement import Placement
-from weft.spark.checkpoint import BatchMark
 from weft.store import tend
 
 STREAM = "readings"
@@ -202,15 +201,15 @@ class Life:
             self.engine.register_all(stage.texts, keep="1 minute", eager=len(stage.texts) > 1)
         for name in {one.name for one in self.engine.queries()} & set(stage.drop):
             self.engine.query(name).drop()
-        self.engine.planner(STREAM).place({name: Placement(tree) for name, tree in stage.move})
+        weft.testing.move(self.engine, STREAM, dict(stage.move))
 
     def _run_to(self, end: int, *, plain: bool) -> None:
         """Let all ticks before this one arrive, and be processed."""
         if plain:
             # The newest one once more: Spark also hands over again what it does not know to be done.
             for number in range(max(self.committed - 1, 0), end):
-                mark = BatchMark("plain", number, f"offsets {number}")
-                self.engine._ticker(STREAM).run(CrashBatch(mark, self.script.arriving(number)))
+                mark = weft.testing.mark(number)
+                weft.testing.run(self.engine, STREAM, CrashBatch(mark, self.script.arriving(number)))
             return
         for number in range(end):
             if not (self.folder / "in" / f"tick-{number:05d}.parquet").exists():

@@ -14,19 +14,13 @@ from random import Random
 import pyspark
 import pytest
 
-from tests.crash.chain import check, explained, kill_group, moments, nursery, report_of, start, wait_for
+from tests.crash.chain import check, explained, kill_group, moments, report_of, start, undisturbed, wait_for
 
+pytestmark = pytest.mark.spark
 OPTIONS = (
     *("--setting", "spark.master=local-cluster[2,1,600]"),
     *("--setting", "spark.executor.memory=600m"),
 )
-
-
-def undisturbed(script: str, folder: Path) -> str:
-    """The hash of a life without Spark, where nobody can lose an executor."""
-    with nursery(script) as children:
-        assert children.live(folder) == 0
-    return str(report_of(folder)["hash"])
 
 
 @pytest.fixture

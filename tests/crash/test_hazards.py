@@ -19,6 +19,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 import weft
+import weft.testing
 from tests.crash.chain import nursery
 from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
@@ -33,7 +34,6 @@ from weft.registry.registry import Registry
 from weft.segments.files import TEMPORARY
 from weft.segments.segment import SegmentRow
 from weft.spark.batch import Batch
-from weft.spark.checkpoint import BatchMark
 from weft.spark.level0 import Statement
 from weft.store.tend import LEASE, sweep, tend
 
@@ -66,8 +66,8 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 
 def tick(engine: weft.Engine, number: int) -> None:
     """Process the batch of this number."""
-    mark = BatchMark("plain", number, f"offsets {number}")
-    engine._ticker(STREAM).run(CrashBatch(mark, SMALL.arriving(number)))
+    mark = weft.testing.mark(number)
+    weft.testing.run(engine, STREAM, CrashBatch(mark, SMALL.arriving(number)))
 
 
 def everything(engine: weft.Engine) -> Any:
@@ -122,8 +122,7 @@ def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) 
         patched.setattr("weft.tick.ticker.tend", lambda state, *_: state)
         for number in range(6):
             tick(engine, number)
-    ticker, plan, queries = engine._ticker(STREAM), engine.plan(STREAM), engine.registry.queries(STREAM)
-    before = ticker.state
+    before, plan, queries = engine.state_of(STREAM), engine.plan(STREAM), engine.registry.queries(STREAM)
 
     def merge() -> None:
         late = late_readers(queries)
@@ -148,12 +147,12 @@ def test_nobody_is_blamed_for_a_spark_that_died(opened: Open) -> None:
     engine.register(f"SELECT sum(v / d) AS x FROM {STREAM} GROUP BY window(ts, '10 seconds')", name="failing")
     for number in range(POISON):
         tick(engine, number)
-    mark, deaths = BatchMark("plain", POISON, "offsets"), 0
+    mark, deaths = weft.testing.mark(POISON, digest="offsets"), 0
     for tries in range(1, 100):
         batch = DyingBatch(mark, SMALL.arriving(POISON))
         batch.left[:] = [None] * tries
         try:
-            engine._ticker(STREAM).run(batch)
+            weft.testing.run(engine, STREAM, batch)
         except (Py4JError, duckdb.Error):
             deaths += 1
             assert {one.name for one in engine.queries() if one.status == "failed"} <= {"failing"}, f"{tries} tries"
@@ -173,7 +172,7 @@ def test_an_executor_lost_while_the_guilty_are_sought_changes_nothing(tmp_path: 
             for number in range(POISON):
                 tick(engine, number)
             LosingBatch.left[:] = [None] * tries
-            engine._ticker(STREAM).run(LosingBatch(BatchMark("plain", POISON, "offsets"), SMALL.arriving(POISON)))
+            weft.testing.run(engine, STREAM, LosingBatch(weft.testing.mark(POISON, digest="offsets"), SMALL.arriving(POISON)))
             assert [one.name for one in engine.queries() if one.status == "failed"] == ["failing"], f"{tries} tries"
             assert engine.state_of(STREAM).totals["rows"] == (POISON + 1) * SMALL.rows
         if LosingBatch.left:
@@ -210,7 +209,7 @@ def test_a_search_for_the_row_that_fails_changes_nothing_else(opened: Open) -> N
         tick(engine, number)
     for number, kind in enumerate((SilentBatch, CrashBatch), POISON):
         engine.register(f"SELECT sum(v / d) AS x FROM {STREAM} GROUP BY window(ts, '10 seconds')", name=f"q{number}")
-        engine._ticker(STREAM).run(kind(BatchMark("plain", number, f"offsets {number}"), SMALL.arriving(POISON)))
+        weft.testing.run(engine, STREAM, kind(weft.testing.mark(number), SMALL.arriving(POISON)))
     silent, told = (engine.query(f"q{number}").metrics()["error"] for number in (POISON, POISON + 1))
     assert silent.endswith("[DIVIDE_BY_ZERO] Division by zero.")
     assert "[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = " in told
@@ -324,7 +323,7 @@ def test_watermark_of_one_source_closes_no_window_of_another(opened: Open, tmp_p
     tick(engine, 0)
     before = engine.state_of(STREAM).watermark, engine.query(STREAM).results()
     far = [{**row, "ts": row["ts"] and row["ts"] + 10**12} for row in SMALL.arriving(1)]
-    engine._ticker("ahead").run(CrashBatch(BatchMark("plain", 0, "offsets"), far))
+    weft.testing.run(engine, "ahead", CrashBatch(weft.testing.mark(0, digest="offsets"), far))
     assert (engine.state_of(STREAM).watermark, engine.query(STREAM).results()) == before
     tick(engine, 1)
     with contextmanager(opening)(tmp_path / "alone") as another:

@@ -27,6 +27,7 @@ def block(language: str) -> Block:
     return found[0]
 
 
+@pytest.mark.spark
 @pytest.mark.timeout(SECONDS + 60)
 def test_the_example_prints_what_stands_below_it(tmp_path: Path, rewrite: bool) -> None:
     # A process of its own, since the example starts Spark and ends it again.

@@ -12,11 +12,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.rows import DDL, Ticks, as_table
 from weft.algebra.windows import duration_text
-from weft.spark.arrived import SparkBatch
-from weft.spark.batch import project
-from weft.spark.checkpoint import BatchMark
 
 
 def write_tick(folder: Path, number: int, rows: pa.Table) -> None:
@@ -48,10 +46,6 @@ def session_with(spark: SparkSession, settings: Mapping[str, Any]) -> SparkSessi
 
 
 def feed(engine: weft.Engine, streams: Iterable[str], rows: pa.Table) -> None:
-    """One tick for each of the streams, without the cost of a streaming query: the same tick over the same rows."""
-    frame = engine.spark.createDataFrame(rows)
+    """One tick for each of the streams on Spark, without the cost of a streaming query: the same tick over the same rows."""
     for name in streams:
-        ticker = engine._ticker(name)
-        number = ticker.state.batch_id + 1
-        mark = BatchMark("fed", number, f"offsets {number}")
-        ticker.run(SparkBatch(project(frame, ticker.stream), mark, ticker.stream))
+        weft.testing.feed(engine, name, rows, spark=True)

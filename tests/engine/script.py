@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import weft
-from tests.engine.harness import feed
+import weft.testing
 from weft.algebra.types import DataType
 from weft.segments.types import arrow_type
 from weft.sql.ddl import parse_schema
@@ -35,9 +35,14 @@ class ScriptError(Exception):
 
 
 class Script:
-    """One run of a script. `only` registers one of its queries and leaves the others out."""
+    """One run of a script. `only` registers one of its queries and leaves the others out.
 
-    def __init__(self, folder: Path, spark: SparkSession, *, only: str | None = None, restarts: bool = False) -> None:
+    With a session all rows are computed on Spark; without, Spark computes only what nobody else can.
+    """
+
+    def __init__(
+        self, folder: Path, spark: SparkSession | None = None, *, only: str | None = None, restarts: bool = False
+    ) -> None:
         self._folder, self._spark, self._only, self._restarts = folder, spark, only, restarts
         self._engine = weft.Engine(folder, spark=spark)
         self._stream, self._ddl = "", ""
@@ -111,7 +116,7 @@ class Script:
 
     def _tick(self, lines: list[str]) -> list[str]:
         before = {name: self._late(name) for name in self._seen if self._alive(name)}
-        feed(self._engine, [self._stream], table(self._ddl, lines))
+        weft.testing.feed(self._engine, self._stream, table(self._ddl, lines), spark=self._spark is not None)
         state = self._engine.state_of(self._stream)
         assert state.watermark is not None
         out = []

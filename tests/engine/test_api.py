@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.harness import write_tick
 from weft.store.catalog import sqlite_url
 
@@ -341,7 +341,7 @@ def test_another_process_sees_how_a_stream_fares(tmp_path: Path, spark: SparkSes
             found = other.metrics()["streams"]["packets"]
             return {name: found[name] for name in ("status", "error")}
 
-    def fail(_batch: object) -> None:
+    def fail(_tick: object) -> None:
         raise weft.StateError("storage-full", "no space left", hint="Free some.")
 
     write_tick(tmp_path / "in", 0, packets(0))
@@ -354,7 +354,7 @@ def test_another_process_sees_how_a_stream_fares(tmp_path: Path, spark: SparkSes
         engine.run_available()
         assert seen() == {"status": "at rest", "error": None}
         write_tick(tmp_path / "in", 1, packets(10))
-        with patch.object(engine._ticker("packets"), "run", fail), pytest.raises(weft.StateError):
+        with weft.testing.around_ticks(engine, "packets", fail), pytest.raises(weft.StateError):
             engine.run_available()
         assert seen() == {"status": "failed", "error": "[storage-full] no space left"}
         engine.run_available()

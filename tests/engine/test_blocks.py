@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 import weft
-from tests.engine.harness import feed
+import weft.testing
 from weft.algebra.windows import micros
 from weft.plan.blocks import blocks_in, cover
 from weft.read.reader import Reader
@@ -31,8 +30,8 @@ def rows(seconds: list[int], n: int = 1) -> pa.Table:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, spark: SparkSession) -> Iterator[weft.Engine]:
-    engine = weft.Engine(tmp_path / "state", spark=spark)
+def engine(tmp_path: Path) -> Iterator[weft.Engine]:
+    engine = weft.testing.engine(tmp_path / "state")
     engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts", watermark="5 seconds")
     yield engine
     engine.close()
@@ -49,7 +48,7 @@ LONG = "SELECT k, count(*) AS c, sum(n) AS s FROM s GROUP BY window(ts, '1000 se
 def test_a_long_window_reads_logarithmically_many_blocks_and_the_same_rows(engine: weft.Engine) -> None:
     query = engine.register(LONG, name="long")
     for tick in range(14):
-        feed(engine, ["s"], rows(list(range(tick * 100, tick * 100 + 100))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
     stored = synopsis(engine, "long")
     assert stored.heights and stored.node.sealed_time > 0
     end = engine.state_of("s").watermark // SECOND * SECOND
@@ -68,12 +67,12 @@ def test_rows_that_come_after_sealing_count_for_windows_that_are_open(engine: we
     long = engine.register(LONG, name="long")
     short = engine.register("SELECT count(*) AS c FROM s GROUP BY window(ts, '10 seconds')", name="short")
     for tick in range(9):
-        feed(engine, ["s"], rows(list(range(tick * 100, tick * 100 + 100))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
     assert synopsis(engine, "long").node.sealed_time > 100 * SECOND
     before = short.results(until="1970-01-01T00:00:40")
-    feed(engine, ["s"], rows([12, 13], n=100))
+    weft.testing.feed(engine, "s", rows([12, 13], n=100))
     for tick in range(10, 16):
-        feed(engine, ["s"], rows(list(range(tick * 100, tick * 100 + 100))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
     assert short.results(until="1970-01-01T00:00:40").equals(before), "a closed window never changes"
     assert short.metrics()["late_rows"] == 2 and long.metrics()["late_rows"] == 0
     window = long.result(end="1970-01-01T00:16:50")
@@ -92,7 +91,7 @@ def test_files_stay_few_and_old_ones_go(engine: weft.Engine, tmp_path: Path) -> 
     )
     counts = []
     for tick in range(40):
-        feed(engine, ["s"], rows(list(range(tick * 30, tick * 30 + 30))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 30, tick * 30 + 30))))
         counts.append(len(synopsis(engine, "q").files))
     assert max(counts[20:]) <= 24 and counts[-1] <= max(counts[8:20])
     oldest = min(file.time_from for file in synopsis(engine, "q").files)
@@ -100,7 +99,7 @@ def test_files_stay_few_and_old_ones_go(engine: weft.Engine, tmp_path: Path) -> 
     kept = engine.query("q").results()
     assert kept["window_end"].to_pylist()[0].timestamp() > 1195 - 100 - 5
     engine.query("q").drop()
-    feed(engine, ["s"], rows([1200]))
+    weft.testing.feed(engine, "s", rows([1200]))
     assert not engine.state_of("s").synopses
 
 
@@ -117,7 +116,7 @@ def test_finished_ahead_and_merged_when_read_are_the_same(engine: weft.Engine, m
     engine.register_all(eager, eager=True)
     engine.register_all({f"lazy {name}": sql for name, sql in eager.items()})
     for tick in range(6):
-        feed(engine, ["s"], pa.concat_tables([rows(list(range(tick * 20, tick * 20 + 20)), n=n) for n in range(12)]))
+        weft.testing.feed(engine, "s", pa.concat_tables([rows(list(range(tick * 20, tick * 20 + 20)), n=n) for n in range(12)]))
     used = []
     finished = Reader.finished
     monkeypatch.setattr(Reader, "finished", lambda self, *given: used.append(1) or finished(self, *given))
@@ -132,7 +131,7 @@ def test_running_totals_merge_without_losing_ticks(engine: weft.Engine) -> None:
     everything = engine.register("SELECT count(*) AS c, sum(n) AS s FROM s", name="everything")
     assert everything.result().to_pylist() == [{"c": 0, "s": None}], "no rows yet, as in Spark"
     for tick in range(21):
-        feed(engine, ["s"], rows([tick * 2] if tick > 4 else [tick * 2, tick * 2 + 1], n=tick))
+        weft.testing.feed(engine, "s", rows([tick * 2] if tick > 4 else [tick * 2, tick * 2 + 1], n=tick))
     assert len(synopsis(engine, "total").files) <= 7
     assert total.result().to_pylist() == [{"k": "a", "c": 21, "m": 20}, {"k": "b", "c": 5, "m": 4}]
     assert total.changes(since=4).to_pylist() == [{"tick": 20, "k": "a", "c": 21, "m": 20}]
@@ -143,10 +142,10 @@ def test_running_totals_merge_without_losing_ticks(engine: weft.Engine) -> None:
 def test_units_do_not_depend_on_the_window_that_comes_later(engine: weft.Engine) -> None:
     engine.register("SELECT count(*) AS c FROM s GROUP BY window(ts, '10 seconds')", name="short")
     for tick in range(6):
-        feed(engine, ["s"], rows(list(range(tick * 100, tick * 100 + 100))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
     late = engine.register("SELECT count(*) AS c FROM s GROUP BY window(ts, '300 seconds', '10 seconds')", name="late")
     for tick in range(6, 12):
-        feed(engine, ["s"], rows(list(range(tick * 100, tick * 100 + 100))))
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
     assert set(late.results()["c"].to_pylist()[30:]) == {300}
     assert late.results().num_rows > 80, "it has the windows from before it came"
     assert micros(engine.registry.query("late").needs.window.range) == 300 * SECOND  # type: ignore[union-attr]

@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, parquet, table, write_case
 from tests.engine.harness import feed
 from weft.spark.dead import AHEAD, BAD_FILE, NO_TIME, ROW_KEPT, UNPARSABLE
@@ -154,14 +154,12 @@ def test_a_file_that_is_gone_stops_the_stream_until_it_is_back(
         engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts",
                           options={"maxFilesPerTrigger": 3})
         query = engine.register("SELECT count(*) AS c FROM s", name="q")
-        ticker = engine._ticker("s")
-        run = ticker.run
 
-        def hidden(batch: object) -> None:
+        def hidden(tick: Callable[[], None]) -> None:
             hide(bad)
-            run(batch)  # type: ignore[arg-type]
+            tick()
 
-        with patch.object(ticker, "run", hidden), pytest.raises(weft.EngineError) as stopped:
+        with weft.testing.around_ticks(engine, "s", hidden), pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
         said = engine.metrics()["streams"]["s"]
@@ -187,6 +185,10 @@ def test_a_file_that_may_not_be_read_stops_the_stream_of_who_reads_not_all(tmp_p
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def no_luck(_tick: Callable[[], None]) -> None:
+    raise OSError("no luck")
+
+
 def test_a_file_that_is_rewritten_counts_as_it_was_when_it_was_read(tmp_path: Path, spark: SparkSession) -> None:
     """After it was read it is not read again; before, and in a batch that failed, it is read as it is now."""
     folder = tmp_path / "in"
@@ -203,7 +205,7 @@ def test_a_file_that_is_rewritten_counts_as_it_was_when_it_was_read(tmp_path: Pa
         write("read", 10, 20, 30)
         write("unread", 100)
         write("unread", 200, 300)
-        with patch.object(engine._ticker("s"), "run", side_effect=OSError("no luck")), pytest.raises(weft.EngineError):
+        with weft.testing.around_ticks(engine, "s", no_luck), pytest.raises(weft.EngineError):
             engine.run_available()
         write("unread", 400, 500, 600)
         engine.run_available()

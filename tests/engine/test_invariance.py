@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.harness import add_stream, feed, session_with, write_tick, write_ticks
 from tests.engine.oracle import difference
 from tests.engine.queries import RandomQuery, query_set
@@ -95,16 +96,14 @@ def simple_rows(first: int, last: int, *, step: int = 1) -> pa.Table:
 
 
 @pytest.fixture
-def opened(spark: SparkSession, tmp_path: Path) -> Callable[[], weft.Engine]:
-    """Opens an engine on one folder, as often as asked; all are closed at the end."""
-    session, engines = session_with(spark, INTERPRETED), []
+def opened(tmp_path: Path) -> Callable[[], weft.Engine]:
+    """Opens an engine on one folder, as often as asked; what is kept and claimed does not depend on Spark."""
 
     def open_engine() -> weft.Engine:
-        engine = weft.Engine(tmp_path / "state", spark=session)
+        engine = weft.testing.engine(tmp_path / "state")
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", watermark="0 seconds",
                           schema=", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()),
                           options={"maxFilesPerTrigger": 1})
-        engines.append(engine)
         return engine
 
     return open_engine
@@ -123,7 +122,7 @@ def counts(handle: weft.ContinuousQuery, column: str = "n") -> dict[int, int]:
 
 
 def feed_seconds(engine: weft.Engine, first: int, last: int) -> None:
-    feed(engine, ["s"], simple_rows(first, last).select(list(COLUMNS)))
+    weft.testing.feed(engine, "s", simple_rows(first, last).select(list(COLUMNS)))
 
 
 def test_a_late_query_over_a_finer_node_has_its_whole_history_at_once(opened: Callable[[], weft.Engine]) -> None:

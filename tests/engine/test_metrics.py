@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation.level0 import PlainBatch, Row
 from weft.plan.needs import Needs
 from weft.read.reader import kept_sql
-from weft.spark.checkpoint import BatchMark
 from weft.store.state import StreamState, load_state
 from weft.store.tend import tend
 from weft.watch.logs import JsonLines, log_to
@@ -31,9 +31,7 @@ def rows(*seconds: float) -> list[Row]:
 
 
 def tick(engine: weft.Engine, *seconds: float) -> None:
-    ticker = engine._ticker("s")
-    number = ticker.state.batch_id + 1
-    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), rows(*seconds)))
+    weft.testing.run(engine, "s", PlainBatch(weft.testing.next_mark(engine, "s"), rows(*seconds)))
 
 
 @pytest.fixture

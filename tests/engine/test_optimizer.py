@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.harness import add_stream, feed, session_with
 from tests.engine.oracle import difference
 from tests.engine.queries import query_set
@@ -21,7 +22,6 @@ from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
 from tests.simulation.level0 import PlainBatch, Row
 from weft.cli.calibration import EXPLAINED, Observation, fit, probes
 from weft.plan.cost import MEANING, NAMES, Costs
-from weft.spark.checkpoint import BatchMark
 
 # As if everything that grows with rows took so much longer: small streams are then worth a thought.
 DEAR = {name: (price if name in ("tick", "job", "node", "family") else price * 3_000)
@@ -46,9 +46,8 @@ def tick(engine: weft.Engine, number: int, rows: int = 400) -> None:
     made: list[Row] = [{"ts": number * 20_000_000 + place * 20_000_000 // rows, "v": random.randint(0, 9),
                         **{name: random.randrange(kinds) for name, kinds in (("a", 2), ("b", 3), ("c", 2), ("d", 3))}}
                        for place in range(rows)]
-    ticker = engine._ticker("s")
-    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), made))
-    ticker.planner.optimizer.wait()
+    weft.testing.run(engine, "s", PlainBatch(weft.testing.mark(number), made))
+    weft.testing.settle(engine, "s")
 
 
 PAIRS = {f"{one}{two}": f"SELECT {one}, {two}, count(*) AS n, sum(v) AS t FROM s GROUP BY window(ts, '10 seconds'), {one}, {two}"
@@ -141,19 +140,19 @@ def test_with_nothing_shared_every_query_has_its_own_nodes_and_the_same_answers(
 def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
     with weft.Engine(tmp_path) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", schema="ts timestamp, a int")
-        assert engine.planner("s").optimizer.costs == Costs()
+        assert weft.testing.costs(engine, "s") == Costs()
         for price in (2.5, 3.5):
             with engine.catalog.write() as catalog:
                 catalog.put_costs({**Costs().definition(), "job": price})
     with weft.Engine(tmp_path) as engine:
-        assert engine.planner("s").optimizer.costs == Costs(job=3.5)
+        assert weft.testing.costs(engine, "s") == Costs(job=3.5)
 
 
 def test_prices_are_heard_with_the_next_tick(engine: weft.Engine) -> None:
     engine.register_all(PAIRS)
     for number in range(3):
         tick(engine, number)
-    optimizer = engine._ticker("s").optimizer
+    optimizer = engine.planner("s").optimizer
     optimizer.wait()
     tick(engine, 3)
     before, generation = engine.bill("s"), optimizer.generation
@@ -207,7 +206,7 @@ def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_pa
             engine.register_all({name: query.weft("s") for name, query in queries.items()}, eager=seed == 1)
             for rows in ticks.rows:
                 feed(engine, ["s"], as_table(rows))
-                engine.planner("s").optimizer.wait()
+                weft.testing.settle(engine, "s")
             found[sharing] = {name: answer(engine.query(name)) for name in queries}
     for sharing in ("auto", "nothing"):
         for name, query in queries.items():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.bad_input import DDL, GOOD, ORC, PARQUET, Case, J, good_file, lines, write_case
 from tests.engine.harness import session_with
 from weft.spark.dead import BAD_FILE
@@ -75,14 +75,12 @@ def test_no_missing_file_is_passed_over_whatever_the_session_says(tmp_path: Path
     with weft.Engine(tmp_path / "state", spark=careless) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
         query = engine.register("SELECT count(*) AS c FROM s", name="q")
-        ticker = engine._ticker("s")
-        run = ticker.run
 
-        def hidden(batch: Any) -> None:
+        def hidden(tick: Callable[[], None]) -> None:
             (tmp_path / "in" / "1").rename(tmp_path / "away")
-            run(batch)
+            tick()
 
-        with patch.object(ticker, "run", hidden), pytest.raises(weft.EngineError) as stopped:
+        with weft.testing.around_ticks(engine, "s", hidden), pytest.raises(weft.EngineError) as stopped:
             engine.run_available()
         assert stopped.value.code == "stream-failed"
         (tmp_path / "away").rename(tmp_path / "in" / "1")

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import create_engine, update
 
 import weft
+import weft.testing
 from tests.cli.command import succeed, succeed_json
 from tests.engine.test_metrics import DDL, tick
 from weft.errors import StateError
@@ -72,7 +73,7 @@ def engine(tmp_path: Path) -> Iterator[weft.Engine]:
 def runner(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> FakeRunner:
     """A runner of another process, as far as anybody can tell."""
     monkeypatch.setattr(status, "process", lambda: ELSEWHERE)
-    return FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    return FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
 
 
 def seen(tmp_path: Path) -> dict[str, Any]:
@@ -192,7 +193,7 @@ def test_what_is_said_goes_with_its_stream(engine: weft.Engine, runner: FakeRunn
 
 
 def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.Engine, runner: FakeRunner) -> None:
-    other = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "t"))  # type: ignore[arg-type]
+    other = FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "t"))  # type: ignore[arg-type]
     engine._runners |= {"a": runner, "b": other}
     runner.start()
     other.start()

@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import weft
 import weft.engine
+import weft.testing
 from tests.simulation.level0 import BatchWithLetter, PlainBatch
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import DDL, SECOND, Query, SharedDuck, Tick, Window, World
-from weft.spark.checkpoint import BatchMark
 
 QUERIES = (
     Query("by_key", ("k",), ("n", "total"), Window(4, 2), "1 minute", eager=True),
@@ -47,7 +47,7 @@ class Scene(World):
         number = len(self.arrived) if number is None else number
         kind = BatchWithLetter if number % 2 == 0 else PlainBatch
         try:
-            self.engine._ticker("s").run(kind(BatchMark("simulated", number, f"offsets {number}"), step.dicts()))
+            weft.testing.run(self.engine, "s", kind(weft.testing.mark(number), step.dicts()))
         finally:
             if self.committed() == number == len(self.arrived):
                 self.arrived.append((number, self.watermark(), step.dicts()))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.testing
 from tests.engine.harness import write_tick
 from tests.faults.test_disk import fill, small_disk
 from weft.errors import WeftError
@@ -99,17 +100,15 @@ def test_a_disk_that_is_full_when_spark_notes_that_a_batch_is_done(
     """The batch is counted and Spark does not know: it runs again, and is passed over."""
     source, fillers = tmp_path_factory.mktemp("in"), []
     with begun(small_disk, source, spark) as engine:
-        ticker = engine._ticker("s")
-        run = ticker.run
 
-        def filled(batch: Any) -> None:
-            run(batch)
+        def filled(tick: Callable[[], None]) -> None:
+            tick()
             if not fillers:
                 fillers.append(fill(small_disk, pages * PAGE))
 
-        with patch.object(ticker, "run", filled):
+        with weft.testing.around_ticks(engine, "s", filled):
             stops(engine)
-        assert ticker.state.batch_id == BEFORE
+        assert engine.state_of("s").batch_id == BEFORE
         assert not (small_disk / "state" / "checkpoints" / "s" / "commits" / str(BEFORE)).exists()
     fillers[0].unlink()
     goes_on(small_disk, source, spark)

@@ -17,12 +17,12 @@ import pytest
 
 import weft
 import weft.engine
+import weft.testing
 from benchmarks.workloads import SCHEMA, dashboards
 from tests.engine.harness import write_tick
 from tests.faults.restart import READS, chosen, digest, digest_all
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SharedDuck
-from weft.spark.checkpoint import BatchMark
 
 ROOT = Path(__file__).parents[2]
 QUERIES, HOUR, TICKS = 1000, 3600, 20
@@ -76,9 +76,8 @@ def hour(quick_folder: Path) -> Iterator[tuple[Path, str, str]]:
     with engine:
         add_packets(engine, quick_folder)
         engine.register_all(plain_dashboards(QUERIES), keep="1 hour")
-        ticker = engine._ticker("packets")
         for tick in range(TICKS):
-            ticker.run(PlainBatch(BatchMark("plain", tick, f"offsets {tick}"), packets(tick, 600)))
+            weft.testing.run(engine, "packets", PlainBatch(weft.testing.mark(tick), packets(tick, 600)))
         tables = [engine.query(name).result() for name in chosen(list(plain_dashboards(QUERIES)))]
         held = engine.metrics()["streams"]["packets"]
         print({key: held[key] for key in ("queries", "nodes", "state_rows", "state_bytes", "state_files")})

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation.level0 import PlainBatch, Row
 from weft.plan.network import Network
-from weft.spark.checkpoint import BatchMark
 
 QUERIES = {
     "wide": "SELECT k, g, v, count(*) AS c FROM s GROUP BY window(ts, '10 seconds'), k, g, v",
@@ -34,9 +34,7 @@ def parent_of(network: Network, dimensions: set[str]) -> set[str]:
 
 
 def tick(engine: weft.Engine, rows: list[Row]) -> None:
-    ticker = engine._ticker("s")
-    number = ticker.state.batch_id + 1
-    ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), rows))
+    weft.testing.run(engine, "s", PlainBatch(weft.testing.next_mark(engine, "s"), rows))
 
 
 @pytest.mark.parametrize(("many", "other"), [("v", "w"), ("w", "v")])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import weft.testing
 from tests.simulation.world import SECOND, Tick, World
 from weft.plan.finish import MIN_FAMILY
 
 ROWS = Tick(tuple(tuple({"ts": SECOND, "k": f"k{v % 16}", "g": 1, "v": v}.items()) for v in range(60)))
+# The end of the only window that holds a row of ROWS.
+END = datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)
 LATER = Tick((tuple({"ts": 60 * SECOND, "k": "late", "g": 1, "v": 1}.items()),))
 
 
@@ -31,11 +35,20 @@ def test_a_family_of_any_predicate_answers_as_its_members_do_alone(
     world.run([ROWS, LATER])
     (family,) = world.engine.plan("s").families
     assert family.condition is not None and len(family.requests) == MIN_FAMILY
-    alone = {key: world.engine.query(f"lazy {key}").results().to_pylist() for key in keys}
-    monkeypatch.setattr(world.engine.reader, "windows", merged)
-    found = {key: world.engine.query(key).results().to_pylist() for key in keys}
-    assert found == alone
-    assert sum(map(len, found.values())) > 4
+    finished, read = window_of(world, {key: key for key in keys})
+    assert read == {"result"}, "every window was looked up where it was finished"
+    lazy, read = window_of(world, {key: f"lazy {key}" for key in keys})
+    assert read and "result" not in read, "these were merged from partial rows"
+    assert finished == lazy and sum(map(len, lazy.values())) > 4
+    for key in keys:
+        assert world.engine.query(key).results().equals(world.engine.query(f"lazy {key}").results())
+
+
+def window_of(world: World, names: dict[str, str]) -> tuple[dict[str, list[Any]], set[str]]:
+    """The rows of the window of ROWS by key, and of which kinds the files were that they were read from."""
+    with weft.testing.kinds_read(world.engine) as kinds:
+        rows = {key: world.engine.query(name).result(end=END).to_pylist() for key, name in names.items()}
+    return rows, set(kinds)
 
 
 def merged(*_: object) -> pa.Table:

@@ -10,11 +10,11 @@ import pytest
 
 import weft
 import weft.handle
+import weft.testing
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World
 from weft.backend.duck import Duck
 from weft.cli.results import following
-from weft.plan.placement import Placement
 
 # Refusing takes milliseconds; the rest is for a machine that does other things.
 PATIENCE = 2
@@ -38,10 +38,10 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_windows_from_before_a_move_are_read_in_one_pass(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query that the optimizer moved is not slower to read for it."""
     query = world.engine.register(SHORT, name="q", keep="forever")
-    monkeypatch.setattr(world.engine.planner("s").optimizer, "moves", lambda *_: {})
+    weft.testing.stay(world.engine, "s")
     for number in range(1, 60):
         if number in (20, 40):
-            world.engine.planner("s").place({"q": Placement("ab"[number == 40])})
+            weft.testing.move(world.engine, "s", {"q": "ab"[number == 40]})
         # Every fifth tick brings a row that is late for some of its windows and not for others.
         world.run([tick(number * 3, *"ab"), *([tick(number * 3 - 4, "b")] if number % 5 == 0 else [])])
     asked = count_runs(monkeypatch)

@@ -13,17 +13,16 @@ from unittest.mock import patch
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation import test_simulation
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, die, tick
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import Crash, Query, Window, World, at
 from weft.errors import StateError
-from weft.plan.placement import Placement
 from weft.registry import compiler
 from weft.registry.compiler import compile_row
 from weft.registry.registered import Registered
-from weft.spark.checkpoint import BatchMark
 from weft.store import transactions
 from weft.store.definition import QueryDefinition
 from weft.store.tables import AggregateRow, QueryRow, StreamRow
@@ -103,7 +102,7 @@ def test_another_process_reads_a_query_where_it_is_now(world: World) -> None:
     with closing(weft.Engine(world.folder / "state")) as reader:
         query = reader.query("q")
         assert counts(query) == [1, 2, 3, 4]
-        engine.planner("s").place({"q": Placement("apart")})
+        weft.testing.move(engine, "s", {"q": "apart"})
         for number in range(6, 11):
             world.run([tick(2 * number, "a")])
         assert counts(query) == counts(engine.query("q")) == [1, 2, 3, 4, 4, 4, 4, 4, 4]
@@ -119,7 +118,7 @@ def test_a_query_that_another_process_moves_while_a_tick_is_computed_moves_with_
     for number in range(1, 6):
         world.run([tick(2 * number, "a")])
     with closing(weft.Engine(world.folder / "state")) as other:
-        with at("spark-after", lambda: other.planner("s").place({"q": Placement("apart")})):
+        with at("spark-after", lambda: weft.testing.move(other, "s", {"q": "apart"})):
             world._do(tick(12, "a"))
         for number in range(7, 11):
             world.run([tick(2 * number, "a")])
@@ -257,7 +256,7 @@ def test_a_query_that_is_accepted_again_begins_anew(world: World, trees: list[st
     world.engine.register("SELECT count(*) AS n FROM s", name="other")
     world.run([tick(2, "a"), tick(4, "a")])
     for tree in trees:
-        world.engine.planner("s").place({"q": Placement(tree)})
+        weft.testing.move(world.engine, "s", {"q": tree})
         world.run([tick(6, "a"), tick(8, "a")])
     with refusing(world, "q"):
         for second in (10, 12):
@@ -343,7 +342,7 @@ def test_a_death_between_two_deletions_leaves_nothing_behind(world: World) -> No
         usual(path, missing_ok)
 
     with patch.object(Path, "unlink", unlink), pytest.raises(Crash):
-        world.engine._ticker("s").run(PlainBatch(BatchMark("simulated", 12, "offsets 12"), tick(12, "a").dicts()))
+        weft.testing.run(world.engine, "s", PlainBatch(weft.testing.mark(12), tick(12, "a").dicts()))
     world.forget()
     assert set(garbage) & world.files_on_disk(), "some are left"
     world.run([tick(12, "a"), tick(13, "b")])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import World, at
 from weft.plan.placement import Moved, Placement
@@ -17,7 +18,7 @@ EIGHT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '8 seconds', '2 seconds
 
 def move(engine: weft.Engine, *trees: str) -> None:
     for tree in trees:
-        engine.planner("s").place({"q": Placement(tree)})
+        weft.testing.move(engine, "s", {"q": tree})
 
 
 def pasts(engine: weft.Engine) -> tuple[Moved, ...]:

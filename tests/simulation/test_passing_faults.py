@@ -9,11 +9,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, World
 from weft.plan.network import Network
 from weft.spark.batch import Batch
-from weft.spark.checkpoint import BatchMark
 from weft.spark.level0 import Statement
 
 WIDE = Query("wide", ("g", "k"), ("n",), None, "forever", eager=False)
@@ -34,7 +34,7 @@ class Hindered(PlainBatch):
 
 def batch(number: int, *hindrance: Exception) -> Hindered:
     row = {"ts": number * SECOND, "k": "a", "g": 1, "v": number}
-    return Hindered(BatchMark("simulated", number, f"offsets {number}"), [row], hindrance)
+    return Hindered(weft.testing.mark(number), [row], hindrance)
 
 
 def failure(spark: SparkSession, kind: str, said: str) -> Exception:
@@ -56,18 +56,17 @@ def failure(spark: SparkSession, kind: str, said: str) -> Exception:
 ])
 def test_a_disk_that_is_full_for_a_while_stops_no_query(world: World, spark: SparkSession, kind: str, said: str) -> None:
     world.run([WIDE, NARROW])
-    ticker = world.engine._ticker("s")
-    ticker.run(batch(0))
+    weft.testing.run(world.engine, "s", batch(0))
     with pytest.raises(PySparkException):
-        ticker.run(batch(1, failure(spark, kind, said)))
+        weft.testing.run(world.engine, "s", batch(1, failure(spark, kind, said)))
     assert {one.status for one in world.engine.queries()} == {"running"}
     for number in (1, 2):
-        ticker.run(batch(number))
+        weft.testing.run(world.engine, "s", batch(number))
     assert world.engine.query("wide").result().to_pylist() == [{"g": 1, "k": "a", "n": 3}]
 
 
 def test_memory_that_one_query_alone_takes_is_its_fault(world: World, spark: SparkSession) -> None:
     world.run([WIDE, NARROW])
-    world.engine._ticker("s").run(batch(0, failure(spark, "java.lang.OutOfMemoryError", "Unable to acquire 64 bytes")))
+    weft.testing.run(world.engine, "s", batch(0, failure(spark, "java.lang.OutOfMemoryError", "Unable to acquire 64 bytes")))
     assert world.engine.query("wide").status == "failed"
     assert world.engine.query("narrow").result().to_pylist() == [{"n": 1}]

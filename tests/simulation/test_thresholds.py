@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+import weft.testing
 from tests.simulation.level0 import Row
 from tests.simulation.world import SECOND, Tick, World
 from weft.plan.placement import Placement
@@ -75,10 +76,10 @@ def test_cuts_that_a_query_read_before_it_moved_are_kept(
     for name, threshold in thresholds.items():
         world.engine.register(above(threshold), name=name, keep="forever")
     # Nobody but the test moves queries.
-    monkeypatch.setattr(world.engine.planner("s").optimizer, "moves", lambda *_: {})
+    weft.testing.stay(world.engine, "s")
     for number in range(TICKS):
         if number in (6, 18) if back else number == 6:
-            world.engine.planner("s").place({"moves": Placement(truths=number == 6)})
+            weft.testing.move(world.engine, "s", {"moves": Placement(truths=number == 6)})
         # As long as it is there, files of before and after its first tick are two kinds: they merge after the move.
         if number == 3:
             world.engine.register(above(-15), name="between")

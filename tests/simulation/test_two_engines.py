@@ -13,27 +13,27 @@ import pytest
 import weft
 import weft.optimize.planner
 import weft.store.committed
+import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import SECOND, Move, Query, Window, World, at
 from weft import failpoint
 from weft.errors import EngineError, SqlError, StateError, StreamError
-from weft.spark.checkpoint import BatchMark
 from weft.store.tend import LEASE
 
 TOTAL = Query("total", ("k",), ("n",), None, "forever", eager=False)
 COUNT = "SELECT count(*) AS n FROM s"
 
 
-def batch(number: int, checkpoint: str = "simulated") -> PlainBatch:
+def batch(number: int, checkpoint: str = weft.testing.FED) -> PlainBatch:
     """One row, of the second of the batch."""
-    mark = BatchMark(checkpoint, number, f"offsets {number}")
+    mark = weft.testing.mark(number, checkpoint)
     return PlainBatch(mark, [{"ts": number * SECOND, "k": "a", "g": 1, "v": number}])
 
 
 def run(engine: weft.Engine, *numbers: int) -> None:
     for number in numbers:
-        engine._ticker("s").run(batch(number))
+        weft.testing.run(engine, "s", batch(number))
 
 
 def elsewhere(world: World) -> weft.Engine:
@@ -109,8 +109,8 @@ def test_a_batch_of_a_checkpoint_that_was_replaced_meanwhile_is_not_committed(wo
     def others() -> None:
         with closing(elsewhere(world)) as other:
             other.adopt("s")
-            ticker = other._ticker("s")
-            ticker.run(PlainBatch(ticker.numbered(BatchMark("new", 0, "offsets")), batch(1).rows))
+            new = weft.testing.adopted(other, "s", weft.testing.mark(0, "new"))
+            weft.testing.run(other, "s", PlainBatch(new, batch(1).rows))
             assert counts_of_total(other) == 2
 
     with at("commit-before", others), pytest.raises(StateError) as refusal:
@@ -239,15 +239,15 @@ def test_an_engine_goes_on_after_another_one_ran_its_stream(world: World) -> Non
     run(world.engine, 0)
     with closing(elsewhere(world)) as other:
         run(other, 1, 2)
-        ticker = world.engine._ticker("s")
-        ticker.start_anew()
-        assert ticker.state.batch_id == 2
+        weft.testing.start_anew(world.engine, "s")
+        assert weft.testing.ticker(world.engine, "s").state.batch_id == 2
         run(world.engine, 3)
         assert counts_of_total(world.engine) == 4
         other.adopt("s")
         # Reading notices, and so does whoever starts.
         world.engine.state_of("s")
-        ticker.run(PlainBatch(ticker.numbered(BatchMark("new", 0, "offsets")), batch(4).rows))
+        new = weft.testing.adopted(world.engine, "s", weft.testing.mark(0, "new"))
+        weft.testing.run(world.engine, "s", PlainBatch(new, batch(4).rows))
     assert counts_of_total(world.engine) == 5
 
 

@@ -23,12 +23,11 @@ from sqlalchemy import URL, Engine, event
 
 import weft
 import weft.engine
+import weft.testing
 from tests.simulation.level0 import POISON, BatchWithLetter, PlainBatch, Row
 from weft import failpoint
 from weft.backend.duck import Duck
-from weft.plan.placement import Placement
 from weft.segments.files import LocalFiles
-from weft.spark.checkpoint import BatchMark
 from weft.sql.ddl import parse_duration
 from weft.store import catalog
 
@@ -286,19 +285,17 @@ class World:
             if step in {one.name for one in self.engine.queries()}:
                 self.engine.query(step).drop()
         elif isinstance(step, Move):
-            self.engine.planner("s").place({name: Placement(tree) for name, tree in step.trees})
+            weft.testing.move(self.engine, "s", dict(step.trees))
         else:
             self._tick(step)
 
     def _tick(self, step: Tick) -> None:
         """The batch of a tick. It has arrived once, however often it is run."""
         number = sum(1 for _ in self.arrived)
-        ticker = self.engine._ticker("s")
-        mark = BatchMark("simulated", number, f"offsets {number}")
+        mark = weft.testing.mark(number)
         kind = BatchWithLetter if self.letters and number % 2 == 0 else PlainBatch
-        ticker.run(kind(mark, step.dicts()))
-        # What a search beside the tick finds must not depend on how fast this machine is.
-        ticker.planner.optimizer.wait()
+        weft.testing.run(self.engine, "s", kind(mark, step.dicts()))
+        weft.testing.settle(self.engine, "s")
         self.arrived.append((number, self.watermark(), step.dicts()))
 
     def watermark(self) -> int | None:
