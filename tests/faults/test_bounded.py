@@ -17,7 +17,7 @@ import weft.testing
 from tests.faults.scene import Scene, ticks
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import MEASURES, SECOND, Move, Query, Tick, Window
-from weft.plan import windows as plan
+from weft.algebra.windows import Sliding
 from weft.plan.blocks import FAN_OUT
 from weft.segments.rows import LEVEL, START
 from weft.segments.segment import SegmentRow
@@ -204,8 +204,8 @@ def test_a_query_alone_holds_no_more_than_it_said(place: Path, window: Window | 
     world.forget()
 
 
-def kind(seconds: int) -> plan.Window:
-    return plan.Window(range=timedelta(seconds=seconds), slide=timedelta(seconds=seconds))
+def kind(seconds: int) -> Sliding:
+    return Sliding(range=timedelta(seconds=seconds), slide=timedelta(seconds=seconds))
 
 
 def test_what_was_dropped_is_never_forgotten_only_told_less_apart() -> None:
