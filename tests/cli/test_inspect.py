@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import weft.testing
 from tests.cli.command import refuse, run, succeed, succeed_json
 from tests.cli.test_check import GOOD, write
 from tests.simulation.level0 import PlainBatch, Row
@@ -70,7 +71,7 @@ def test_metrics(state: Path) -> None:
 def run_tick(state: Path, second: int) -> None:
     """A tick of one packet, without Spark."""
     with Engine(state) as engine:
-        ticker = engine._ticker("packets")
+        ticker = weft.testing.ticker(engine, "packets")
         number = ticker.state.batch_id + 1
         row: Row = {"ts": second * 1_000_000, "saddr": "10.0.0.1", "proto": 6, "length": 40}
         ticker.run(PlainBatch(BatchMark("plain", number, f"offsets {number}"), [row]))

@@ -109,8 +109,8 @@ def test_a_tick_that_died_after_its_commit_leaves_the_one_before(engine: weft.En
 def test_the_stages_of_a_tick_are_all_of_its_time(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what is done before it, and where somebody else holds the stream."""
     engine.register("SELECT count(*) AS n FROM s", name="q")
-    ticker = engine._ticker("s")
-    monkeypatch.setattr("weft.tick.ticker.load_state", lambda *given: (time.sleep(0.2), load_state(*given))[1])
+    ticker = weft.testing.ticker(engine, "s")
+    monkeypatch.setattr("weft.store.committed.load_state", lambda *given: (time.sleep(0.2), load_state(*given))[1])
     begin = time.monotonic()
     tick(engine, 1)
     passed = time.monotonic() - begin
@@ -205,7 +205,7 @@ def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> N
         handler.close()
     lines = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
     committed = next(line for line in lines if line["message"] == "tick committed")
-    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick.ticker", "s")
+    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick", "s")
     assert (committed["rows"], committed["batch_id"]) == (3, 0)
     assert datetime.fromisoformat(committed["time"]).tzinfo is not None
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import weft
+import weft.testing
 from tests.engine.test_metrics import DDL
 from tests.engine.test_status import FakeRunner
 from weft.errors import StateError
@@ -28,7 +29,7 @@ def engine(tmp_path: Path) -> Iterator[weft.Engine]:
 
 
 def runner_of(engine: weft.Engine) -> FakeRunner:
-    return FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    return FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
 
 
 def say(engine: weft.Engine, marks: Any, status: str = "running", since: str = SINCE) -> None:

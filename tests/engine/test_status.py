@@ -209,7 +209,7 @@ def test_where_one_stream_cannot_start_none_runs(
 ) -> None:
     engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
     runners = {
-        name: FakeRunner(None, engine._ticker(name), None, "", StreamStatus(engine.catalog, name))  # type: ignore[arg-type]
+        name: FakeRunner(None, weft.testing.ticker(engine, name), None, "", StreamStatus(engine.catalog, name))  # type: ignore[arg-type]
         for name in ("s", "t")
     }
     runners["t"].refused = weft.EngineError("stream-failed", "no checkpoint")
@@ -224,7 +224,7 @@ def test_where_one_stream_cannot_start_none_runs(
 def test_a_catalog_that_is_down_hides_no_stream_that_runs(engine: weft.Engine, tmp_path: Path) -> None:
     """One that nobody answers for: the same address, at a port where no PostgreSQL is."""
     engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
-    runner = FakeRunner(None, engine._ticker("s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
+    runner = FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
     engine._runners["s"] = runner
     runner.start()
     tick(engine, 1, 2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
+import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, World
 from weft.plan.network import Network
@@ -57,13 +58,13 @@ def counted(world: World, name: str) -> int:
 @pytest.fixture
 def running(world: World) -> World:
     world.run(QUERIES)
-    world.engine._ticker("s").run(batch(0))
+    weft.testing.ticker(world.engine, "s").run(batch(0))
     return world
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 def test_the_query_that_raises_is_stopped_and_no_other(running: World, error: Exception) -> None:
-    running.engine._ticker("s").run(batch(1, error, lambda network, _: "by_group" in readers(network)))
+    weft.testing.ticker(running.engine, "s").run(batch(1, error, lambda network, _: "by_group" in readers(network)))
     assert statuses(running) == {"by_key": "running", "by_group": "failed", "by_both": "running"}
     said = running.engine.query("by_group").metrics()["error"]
     assert said.endswith(str(error) or type(error).__name__)
@@ -72,7 +73,7 @@ def test_the_query_that_raises_is_stopped_and_no_other(running: World, error: Ex
 
 def test_what_works_only_one_node_after_the_other_is_computed_so(world: World) -> None:
     world.run([BY_KEY, BY_GROUP])
-    ticker = world.engine._ticker("s")
+    ticker = weft.testing.ticker(world.engine, "s")
     ticker.run(batch(0))
     failed = []
 
@@ -90,7 +91,7 @@ def test_what_never_works_together_stops_the_newest_alone(running: World) -> Non
     late = Query("late", ("g",), ("least",), None, "forever", eager=False)
     running.run([late])
     clash = ValueError("a column twice")
-    running.engine._ticker("s").run(batch(1, clash, lambda network, _: {"by_group", "late"} <= readers(network)))
+    weft.testing.ticker(running.engine, "s").run(batch(1, clash, lambda network, _: {"by_group", "late"} <= readers(network)))
     assert statuses(running) == {"by_key": "running", "by_group": "running", "by_both": "running", "late": "failed"}
     said = running.engine.query("late").metrics()["error"]
     assert "fails together with queries that were registered before it: a column twice" in said
@@ -99,14 +100,14 @@ def test_what_never_works_together_stops_the_newest_alone(running: World) -> Non
 
 def test_a_failure_that_does_not_come_again_stops_nobody(running: World) -> None:
     left = [1, 2]
-    running.engine._ticker("s").run(batch(1, ValueError("once"), lambda *_: bool(left and left.pop())))
+    weft.testing.ticker(running.engine, "s").run(batch(1, ValueError("once"), lambda *_: bool(left and left.pop())))
     assert set(statuses(running).values()) == {"running"}
     assert counted(running, "by_key") == 2
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ConnectionRefusedError("no Java")])
 def test_what_is_around_the_queries_stops_the_stream_and_no_query(running: World, error: Exception) -> None:
-    ticker = running.engine._ticker("s")
+    ticker = weft.testing.ticker(running.engine, "s")
     with pytest.raises(type(error)):
         ticker.run(batch(1, error, lambda network, _: bool(network.nodes)))
     assert set(statuses(running).values()) == {"running"}
@@ -116,5 +117,5 @@ def test_what_is_around_the_queries_stops_the_stream_and_no_query(running: World
 
 def test_a_batch_that_fails_without_any_query_blames_nobody(running: World) -> None:
     with pytest.raises(ValueError, match="bad batch"):
-        running.engine._ticker("s").run(batch(1, ValueError("bad batch"), lambda *_: True))
+        weft.testing.ticker(running.engine, "s").run(batch(1, ValueError("bad batch"), lambda *_: True))
     assert set(statuses(running).values()) == {"running"}

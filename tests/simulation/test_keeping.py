@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import weft
+import weft.testing
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World, at
 from weft.plan.placement import Placement
@@ -80,7 +81,7 @@ def test_keeping_longer_while_a_tick_is_under_way_promises_nothing_that_it_delet
 def test_a_query_that_moves_and_is_kept_otherwise_in_one_tick_does_both(kept: World) -> None:
     def both() -> None:
         with closing(kept.open_elsewhere()) as other:
-            other._ticker("s").place({"q": Placement("own")})
+            other.planner("s").place({"q": Placement("own")})
             other.register(SQL, name="q", keep="1 minute", eager=True)
 
     with at("spark-after", both):

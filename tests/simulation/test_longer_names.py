@@ -7,6 +7,7 @@ import re
 import pytest
 from sqlalchemy import text
 
+import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, Window, World
 from weft.spark.checkpoint import BatchMark
@@ -26,7 +27,7 @@ def tick(world: World, number: int) -> None:
         {"ts": (3 * number + place) * SECOND, "k": "ab"[place % 2], "g": place % 3, "v": number * place}
         for place in range(6)
     ]
-    world.engine._ticker("s").run(PlainBatch(BatchMark("simulated", number, f"offsets {number}"), rows))
+    weft.testing.ticker(world.engine, "s").run(PlainBatch(BatchMark("simulated", number, f"offsets {number}"), rows))
 
 
 def answers(world: World) -> dict[str, list[object]]:
@@ -42,7 +43,7 @@ def test_a_state_with_short_names_goes_on(world: World, monkeypatch: pytest.Monk
         world.run(QUERIES)
         for number in range(12):
             tick(world, number)
-        nodes = world.engine._ticker("s").state.synopses
+        nodes = weft.testing.ticker(world.engine, "s").state.synopses
         assert nodes and all(SHORT.fullmatch(name) for name in nodes)
         twin[12] = answers(world)
         with world.engine.catalog._exclusive() as connection:
@@ -52,7 +53,7 @@ def test_a_state_with_short_names_goes_on(world: World, monkeypatch: pytest.Monk
     assert answers(world) == twin[12] and all(twin[12].values())
     for number in range(12, 24):
         tick(world, number)
-    state = world.engine._ticker("s").state
+    state = weft.testing.ticker(world.engine, "s").state
     assert len(state.synopses) == len(nodes) and all(LONG.fullmatch(name) for name in state.synopses)
     assert {query.name: query.complete_from for query in world.engine.queries()} == since
     after = answers(world)
