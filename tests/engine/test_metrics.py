@@ -188,7 +188,7 @@ def test_a_query_that_cannot_be_read_keeps_nobody_from_telling(
             return kept_sql(needs)
         raise weft.SqlError("too-deep", "a predicate is nested too deeply", hint="Nest less.")
 
-    monkeypatch.setattr("weft.handle.kept_sql", fails)
+    monkeypatch.setattr("weft.read.progress.kept_sql", fails)
     tick(engine, 1, 2)
     said = engine.metrics(queries=True)["by_query"]
     assert said["good"]["rows"] == said["deep"]["rows"] == 2

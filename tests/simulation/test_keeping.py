@@ -28,7 +28,7 @@ def rows(query: weft.ContinuousQuery) -> list[dict[str, Any]]:
 
 
 def definition(world: World) -> dict[str, Any]:
-    return world.engine.registry.query("q").row.definition
+    return world.engine.registry.query("q").row.definition.to_json()
 
 
 @pytest.fixture

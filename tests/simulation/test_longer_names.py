@@ -10,8 +10,8 @@ from sqlalchemy import text
 import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, Window, World
+from weft.algebra import expressions
 from weft.spark.checkpoint import BatchMark
-from weft.sql import expressions
 
 WINDOW = Window(10, 5)
 QUERIES = [

@@ -167,9 +167,10 @@ def finished_places(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
     window = needs.window
     if not isinstance(window, Sliced) or window.overlap > MAX_OVERLAP:
         return []
-    condition, _ = lift(needs.residue)
-    own = [Family(part.node, _keys(needs, part), condition, ()).id for part in needs.parts]
-    whole = [Family(part.node, _dimensions(part.node, needs), None, ()).id for part in needs.parts]
+    condition, constants = lift(needs.residue)
+    line, kind = (Request(name, window, constants),), (Request(str(window), window),)
+    own = [Family(part.node, _keys(needs, part), condition, line).id for part in needs.parts]
+    whole = [Family(part.node, _dimensions(part.node, needs), None, kind).id for part in needs.parts]
     places = [tuple(Finished(family, str(window), filtered=False) for family in whole)]
     return places if condition is None else [tuple(Finished(family, name, filtered=True) for family in own), *places]
 
