@@ -19,7 +19,7 @@ from weft.errors import EngineError, WeftError
 from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
 from weft.registry.changes import Decide, kept_otherwise
-from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row, form_of, is_current
+from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row, form_of, is_usable
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered, check_readable
 from weft.sql.ddl import Duration
@@ -42,6 +42,8 @@ class Registry:
         self._declared = Declared(folder=folder)
         self._rows: dict[str, QueryRow] = {}
         self._versions: dict[str, int] = {}
+        # What readers asked for, and at which revision of the catalog.
+        self._seen: dict[str, tuple[int, Registered]] = {}
         self._compiler = QueryCompiler()
 
     # Following the catalog
@@ -283,16 +285,21 @@ class Registry:
         return _accepted(self._compiled([row])[name])
 
     def read(self, name: str, catalog: Reader) -> Registered:
-        """The query of this name as one transaction sees it; only its own row is looked at."""
+        """The query of this name as one transaction sees it; only its own row is looked at, and once a revision."""
+        revision = catalog.revision()
+        seen = self._seen.get(name) if isinstance(name, str) else None
+        if seen is not None and seen[0] == revision:
+            return seen[1]
         row = catalog.query(name) if isinstance(name, str) else None
         if row is None:
             raise _unknown_query(str(name))
-        revision = catalog.revision()
         if revision > self._declared_at:
             # Streams and aggregates are few, and none ever changes: an older moment only knows fewer of them.
             self._declared, self._declared_at = self._declared.after(catalog), revision
         form = None if self._compiler.knows(row) else catalog.form(name)
-        return _accepted(self._compiler.compiled(row, self._declared, form))
+        query = _accepted(self._compiler.compiled(row, self._declared, form))
+        self._seen[name] = revision, query
+        return query
 
     def is_registered(self, name: str) -> bool:
         """Whether there is a query of this name, accepted or not."""
@@ -313,7 +320,7 @@ class Registry:
         """Store what compiling yields of the queries of a stream whose stored forms cannot be read any more."""
         queries = self.queries(stream)
         with self._catalog.read() as catalog:
-            current = {form.query for form in catalog.forms(queries) if is_current(form)}
+            current = {form.query for form in catalog.forms(queries) if is_usable(form, queries[form.query].row)}
         if queries.keys() - current:
             with self._catalog.write() as catalog:
                 there = {row.name for row in catalog.queries(stream=stream)}
