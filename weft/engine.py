@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.algebra.windows import duration_text
+from weft.backend.driver import DriverBackend
 from weft.backend.duck import Duck
 from weft.errors import EngineError, StreamError, WeftError
 from weft.feeds.sources import Roots
@@ -46,6 +47,7 @@ from weft.store.committed import CommittedState
 from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
+from weft.store.storage import Storage
 from weft.watch.metrics import stream_metrics
 from weft.watch.status import StreamStatus
 
@@ -104,7 +106,8 @@ class Engine:
         self.files = open_files(f"{self._root}/segments", lambda: self.spark)
         # Readers get a thread each; ticks, of which there is one at a time, get all cores.
         self.duck, self._worker, self.cache = Duck(), Duck(threads=os.cpu_count() or 1), TableCache(self.files)
-        self.registry, self.reader = Registry(self.catalog), Reader(self.duck, self.cache)
+        self.registry, self.reader = Registry(self.catalog), Reader(DriverBackend(self.duck, self.cache, self.files))
+        self.storage = Storage(self.catalog, self.files, DriverBackend(self._worker, self.cache, self.files))
         self._committed: dict[str, CommittedState] = {}
         self._planners: dict[str, Planner] = {}
         self._tickers: dict[str, Ticker] = {}
@@ -424,15 +427,7 @@ class Engine:
         with self._lock:
             if name not in self._tickers:
                 planner = self.planner(name)
-                self._tickers[name] = Ticker(
-                    planner,
-                    self._committed_state(name),
-                    self.registry,
-                    self.catalog,
-                    self.files,
-                    self._worker,
-                    self.cache,
-                )
+                self._tickers[name] = Ticker(planner, self._committed_state(name), self.registry, self.storage)
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:
