@@ -19,7 +19,7 @@ from tests.simulation import world as simulated
 from tests.simulation.world import SECOND, Tick, World
 from weft.errors import StateError
 from weft.segments import files
-from weft.store import seal
+from weft.store import compact
 from weft.store.tend import LEASE
 
 # Two of them are more than a decimal(38, 0) holds.
@@ -75,7 +75,7 @@ def test_running_totals_hold_as_many_rows_as_there_are_groups_and_not_ticks(worl
     """With more groups than a file of slices may have rows, and ever more ticks."""
     world.engine.register("SELECT k, count(*) AS n FROM s GROUP BY k", name="q")
     groups, random, rows = 60, Random(1), []
-    with patch.object(seal, "MAX_ROWS", 50):
+    with patch.object(compact, "MAX_ROWS", 50):
         for second in range(150):
             world.run([tick(second, *(f"k{random.randrange(groups)}" for _ in range(10)))])
             rows.append(sum(one.rows for one in world.engine.state_of("s").synopses.values()))
