@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.plan_workloads import KINDS, SCHEMA, Workload, query, workloads, write_rows
 from benchmarks.plans import MEASURED, compare_policies, run_policy
 from weft import Engine
+from weft.optimize.planning import make_plan
 from weft.plan.cost import Costs
 from weft.plan.facts import Facts
 from weft.plan.search import Search
-from weft.planning import make_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from weft.aggregates.statistics import BASICS
-from weft.sql.functions import ALL, OPERATORS
+from weft.algebra.functions import ALL, OPERATORS
 
 TEXTS = [
     "x'; DROP TABLE queries; --",

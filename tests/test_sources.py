@@ -12,8 +12,8 @@ import pytest
 
 import weft
 from weft.errors import StreamError
-from weft.sources import FILE_FORMATS, FORMATS, Roots, address
-from weft.streams import define_stream
+from weft.feeds.sources import FILE_FORMATS, FORMATS, Roots, address
+from weft.feeds.streams import define_stream
 
 SCHEMA = "ts timestamp, saddr string"
 

@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from weft.errors import WeftError
-from weft.streams import Stream, define_stream
+from weft.feeds.streams import Stream, define_stream
 
 SCHEMA = "ts timestamp, none string"
 

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from weft.backend.duck import Duck
 from weft.errors import EngineError, StreamError, WeftError
+from weft.feeds.sources import Roots
+from weft.feeds.streams import DEFAULT_AHEAD, define_stream
 from weft.handle import ContinuousQuery, complete_since
-from weft.learn import facts_of
-from weft.metrics import stream_metrics
-from weft.optimize import check_sharing
+from weft.optimize.learn import facts_of
+from weft.optimize.optimizer import check_sharing
+from weft.optimize.planning import Plan
 from weft.plan.bill import Bill, bill_of
 from weft.plan.bound import bound_of
 from weft.plan.cost import add
@@ -28,25 +31,22 @@ from weft.plan.explain import explain_network
 from weft.plan.network import Network
 from weft.plan.picture import FORMS, graphviz, mermaid
 from weft.plan.proposal import explain_proposal
-from weft.planning import Plan
-from weft.read.cache import RESULT_BYTES, Recent, TableCache
-from weft.read.duck import Duck
 from weft.read.reader import Reader
-from weft.registry import DEFAULT_KEEP, Registry
-from weft.sources import Roots
+from weft.registry.registry import DEFAULT_KEEP, Registry
+from weft.segments.cache import RESULT_BYTES, Recent, TableCache
+from weft.segments.files import open_files
 from weft.spark.dead import LETTERS
 from weft.spark.failure import JAVA_GONE
 from weft.spark.runner import Runner
 from weft.spark.session import is_running, local_session, warn_of_open_doors
 from weft.sql.ddl import parse_wait
-from weft.status import StreamStatus
 from weft.store.catalog import Catalog, sqlite_url
-from weft.store.files import open_files
 from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
-from weft.streams import DEFAULT_AHEAD, define_stream
-from weft.tick import Ticker
+from weft.tick.ticker import Ticker
+from weft.watch.metrics import stream_metrics
+from weft.watch.status import StreamStatus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
+from weft.algebra.windows import micros
+from weft.backend.merge import quoted
 from weft.errors import EngineError, StateError
-from weft.moments import Moment, datetime_of, moment_of, tick_of
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.plan.needs import Needs
 from weft.plan.route import Route
-from weft.plan.windows import micros
-from weft.read.merge import quoted
+from weft.read.moments import Moment, datetime_of, moment_of, tick_of
 from weft.read.reader import NEVER, in_one_pass, kept_sql, read_routes, result_schema
-from weft.read.source import slice_rows
+from weft.segments.segment import EARLIEST
 from weft.store.ledger import gather, horizon
+from weft.store.source import slice_rows
 from weft.store.state import StreamState
-from weft.store.tables import EARLIEST, FAILED
+from weft.store.tables import FAILED
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
     from pyspark.sql import DataFrame as SparkFrame
 
     from weft.engine import Engine
-    from weft.registered import Registered
+    from weft.registry.registered import Registered
 
 Answer = TypeVar("Answer")
 

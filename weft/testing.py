@@ -29,27 +29,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
+from weft.algebra.windows import micros
+from weft.backend.merge import merge_sql, quoted
+from weft.backend.render import duck_sql
 from weft.engine import Engine
 from weft.errors import StreamError
+from weft.feeds.streams import Stream
 from weft.plan.cost import Costs
 from weft.plan.dimensions import Dimension, lowest
 from weft.plan.network import Network, Node, build_network
 from weft.plan.placement import Placement
-from weft.plan.windows import micros
-from weft.read.merge import merge_sql, quoted
-from weft.read.render import duck_sql
-from weft.read.types import arrow_type, duck_literal, duck_type
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.segments.segment import SegmentRow
+from weft.segments.types import arrow_type, duck_literal, duck_type
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import Batch, project
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived
 from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
-from weft.sql.expressions import Column, Expression, Literal, Slot, transform
-from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
-from weft.store.tables import SegmentRow
-from weft.streams import Stream
-from weft.tick import Ticker
+from weft.tick.ticker import Ticker
 
 # What Spark needs for a few rows: two cores, and code that runs once is not compiled well.
 SETTINGS = {

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Plain
 from weft.aggregates.statistics import BASICS, Statistic
-from weft.read.duck import Duck
-from weft.read.merge import merge_sql
-from weft.read.render import duck_sql
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT
+from weft.backend.duck import Duck
+from weft.backend.merge import merge_sql
+from weft.backend.render import duck_sql
+from weft.segments.rows import stored_type
 from weft.sql.bind import compile_expression
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, INT
-from weft.store.rows import stored_type
 
 CATALOG = AggregateCatalog()
 COLUMNS = {"i": INT, "b": BIGINT, "x": DOUBLE, "f": BOOLEAN}

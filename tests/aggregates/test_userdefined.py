@@ -7,10 +7,10 @@ import pytest
 from tests.sql.fakes import STREAMS
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import MAX_STATISTICS, define_aggregate
+from weft.algebra.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS
 from weft.errors import SqlError
 from weft.plan.needs import analyse
 from weft.sql.bind import compile_query
-from weft.sql.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS
 
 SHARE = {
     "parameters": "x int, y int",

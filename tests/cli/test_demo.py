@@ -19,8 +19,8 @@ from weft.demo.progress import Progress
 from weft.demo.queries import FEATURED, DemoQuery, make_queries
 from weft.demo.run import dropped_packets
 from weft.demo.view import LiveDemo
+from weft.feeds.streams import define_stream
 from weft.sql.bind import compile_query
-from weft.streams import define_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,8 +17,8 @@ from typing import Any
 
 from tests.crash.life import DELAY, SMALL, Script
 from tests.simulation.world import World, expected
+from weft.algebra.windows import micros
 from weft.failpoint import KILLED
-from weft.plan.windows import micros
 from weft.sql.ddl import parse_duration
 
 ROOT = Path(__file__).parents[2]

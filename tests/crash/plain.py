@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from tests.simulation import level0
 from tests.simulation.level0 import PlainBatch
+from weft.algebra.expressions import Column
 from weft.plan.network import Network
 from weft.spark.batch import Batch
 from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
-from weft.sql.expressions import Column
 
 QUOTIENT = "v / d"
 

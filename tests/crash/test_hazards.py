@@ -25,16 +25,16 @@ from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
 from tests.simulation.world import at
 from weft import failpoint
-from weft.changes import Decide
 from weft.errors import StateError
 from weft.failpoint import KILLED
+from weft.optimize.planning import late_readers
 from weft.plan.network import Network
-from weft.planning import late_readers
-from weft.registry import Registry
+from weft.registry.changes import Decide
+from weft.registry.registry import Registry
+from weft.segments.files import TEMPORARY
+from weft.segments.segment import SegmentRow
 from weft.spark.batch import Batch
 from weft.spark.level0 import Statement
-from weft.store.files import TEMPORARY
-from weft.store.tables import SegmentRow
 from weft.store.tend import LEASE, sweep, tend
 
 SQL = f"SELECT k, sum(v) AS total FROM {STREAM} GROUP BY window(ts, '10 seconds', '5 seconds'), k"
@@ -119,7 +119,7 @@ def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) 
     engine = opened()
     engine.register(SQL, name="q")
     with monkeypatch.context() as patched:
-        patched.setattr("weft.tick.tend", lambda state, *_: state)
+        patched.setattr("weft.tick.ticker.tend", lambda state, *_: state)
         for number in range(6):
             tick(engine, number)
     before, plan, queries = engine.state_of(STREAM), engine.plan(STREAM), engine.registry.queries(STREAM)

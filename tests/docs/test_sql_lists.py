@@ -14,12 +14,13 @@ from tests.docs.markdown import DOCS, generated, regenerate
 from weft.aggregates import userdefined
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import ALIASES, BUILT_IN, BY_EVENT_TIME, Holistic, Rule
+from weft.algebra import patterns, regexes, rewrites, size
+from weft.algebra.expressions import Column, Literal
+from weft.algebra.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
+from weft.algebra.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
 from weft.errors import SqlError
 from weft.plan import needs
-from weft.sql import ddl, guard, patterns, regexes, rewrites, size, window_call
-from weft.sql.expressions import Column, Literal
-from weft.sql.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
-from weft.sql.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
+from weft.sql import ddl, guard, window_call
 
 PAGE = DOCS / "sql.md"
 SAMPLES = (INT, DataType("bigint"), DOUBLE, decimal(10, 2), STRING, BOOLEAN, DATE, TIMESTAMP)

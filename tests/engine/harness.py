@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import weft
 import weft.testing
 from tests.engine.rows import DDL, Ticks, as_table
-from weft.plan.windows import duration_text
+from weft.algebra.windows import duration_text
 
 
 def write_tick(folder: Path, number: int, rows: pa.Table) -> None:

@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 
 import weft
 import weft.testing
-from weft.read.types import arrow_type
+from weft.algebra.types import DataType
+from weft.segments.types import arrow_type
 from weft.sql.ddl import parse_schema
-from weft.sql.types import DataType
 
 SOURCE = re.compile(r"source (\w+) \((.*)\) time (\w+) watermark (.*)")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,8 +11,8 @@ import pytest
 
 import weft
 import weft.testing
+from weft.algebra.windows import micros
 from weft.plan.blocks import blocks_in, cover
-from weft.plan.windows import micros
 from weft.read.reader import Reader
 
 DDL = "ts timestamp, k string, n int"

@@ -13,9 +13,9 @@ import pytest
 import weft
 import weft.testing
 from tests.simulation.level0 import PlainBatch, Row
-from weft.logs import JsonLines, log_to
 from weft.plan.needs import Needs
 from weft.read.reader import kept_sql
+from weft.watch.logs import JsonLines, log_to
 
 SECOND = 1_000_000
 DDL = "ts timestamp, k string, g int, v int"
@@ -130,7 +130,7 @@ def test_a_query_that_cannot_be_read_keeps_nobody_from_telling(
     engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was registered before there was a check."""
-    monkeypatch.setattr("weft.registry.check_readable", lambda one: None, raising=False)
+    monkeypatch.setattr("weft.registry.registry.check_readable", lambda one: None, raising=False)
     engine.register("SELECT count(*) AS n FROM s", name="good")
     engine.register(f"SELECT k, {deep(12)} AS x FROM s GROUP BY k", name="deep")
     engine.register("SELECT count(*) AS n FROM s WHERE k = 'a'", name="residue")
@@ -156,7 +156,7 @@ def test_logs_are_a_json_object_a_line(engine: weft.Engine, tmp_path: Path) -> N
         handler.close()
     lines = [json.loads(line) for line in (tmp_path / "weft.log").read_text().splitlines()]
     committed = next(line for line in lines if line["message"] == "tick committed")
-    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick", "s")
+    assert (committed["level"], committed["logger"], committed["stream"]) == ("info", "weft.tick.ticker", "s")
     assert (committed["rows"], committed["batch_id"]) == (3, 0)
     assert datetime.fromisoformat(committed["time"]).tzinfo is not None
 

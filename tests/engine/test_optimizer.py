@@ -19,7 +19,7 @@ from tests.engine.queries import query_set
 from tests.engine.rows import as_table, random_ticks
 from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
 from tests.simulation.level0 import PlainBatch, Row
-from weft.calibrate import EXPLAINED, Observation, fit, probes
+from weft.cli.calibration import EXPLAINED, Observation, fit, probes
 from weft.plan.cost import MEANING, NAMES, Costs
 
 # As if everything that grows with rows took so much longer: small streams are then worth a thought.

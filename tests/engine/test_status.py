@@ -19,8 +19,8 @@ from tests.engine.test_metrics import DDL, tick
 from weft import status
 from weft.errors import StateError
 from weft.spark.runner import Runner
-from weft.status import StreamStatus
 from weft.store import tables
+from weft.watch.status import StreamStatus
 
 ELSEWHERE = "123 on another"
 

@@ -17,15 +17,15 @@ import weft.testing
 from tests.faults.scene import Scene, ticks
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import MEASURES, SECOND, Move, Query, Tick, Window
-from weft.commit import MAX_DROPS, _drops
 from weft.plan import windows as plan
 from weft.plan.blocks import FAN_OUT
+from weft.segments.rows import LEVEL, START
+from weft.segments.segment import SegmentRow
 from weft.store import letters, tend, transactions
 from weft.store.derive import Dropped, NewRows
-from weft.store.rows import LEVEL, START
 from weft.store.state import StreamState
-from weft.store.tables import SegmentRow
 from weft.store.tend import LEASE
+from weft.tick.commit import MAX_DROPS, _drops
 
 # Everything repeats after so many ticks: which queries come, go and move, and what the rows are but for their times. The
 # time that passes meanwhile is a multiple of every slide and of blocks of 32 seconds, so that files are alike too.

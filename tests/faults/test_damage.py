@@ -14,11 +14,11 @@ import pytest
 
 from tests.faults.scene import Scene, lived, ticks
 from tests.simulation.world import EPOCH, Query, Window
+from weft.algebra.windows import MICROSECOND
 from weft.errors import StateError
-from weft.plan.windows import MICROSECOND
-from weft.read.cache import RESULT_BYTES, Recent, TableCache
+from weft.segments.cache import RESULT_BYTES, Recent, TableCache
+from weft.segments.files import LocalFiles
 from weft.store import letters, tend
-from weft.store.files import LocalFiles
 
 BEFORE = 10
 KINDS = ("tick", "block", "late", "result", "dead")

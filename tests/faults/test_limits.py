@@ -18,7 +18,8 @@ import pytest
 from tests.simulation import world as simulated
 from tests.simulation.world import SECOND, Tick, World
 from weft.errors import StateError
-from weft.store import files, seal
+from weft.segments import files
+from weft.store import seal
 from weft.store.tend import LEASE
 
 # Two of them are more than a decimal(38, 0) holds.

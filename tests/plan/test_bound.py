@@ -10,13 +10,13 @@ import pytest
 
 import weft
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
+from weft.algebra.windows import Window
 from weft.plan.bound import Bound, bound_of, slices_over
 from weft.plan.needs import analyse
 from weft.plan.slices import slicing
-from weft.plan.windows import Window
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration, parse_schema
-from weft.sql.query import StreamSchema
 
 COLUMNS = "ts timestamp, saddr string, proto int, length int, ok boolean, small tinyint, rate double"
 SCHEMA = StreamSchema("packets", dict(parse_schema(COLUMNS)), "ts")

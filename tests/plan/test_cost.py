@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
 from weft.plan.decide import Decider, Dimensions, Draft, decider_for
@@ -18,7 +19,6 @@ from weft.plan.placement import AT_HOME, Placement
 from weft.plan.search import Choice, Found, Search
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
 
 COLUMNS = {"a": 3, "b": 4, "c": 5, "d": 6, "big": 100_000, "x": 1000}
 SCHEMA = "ts timestamp, a int, b int, c int, d int, big int, x int"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
 from weft.plan.finish import MIN_FAMILY, lift, plan_finishing
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
 
 STREAM = StreamSchema("p", dict(parse_schema("ts timestamp, saddr string, port int, length int, d double")), "ts")
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.golden import check, golden_files
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
 from weft.plan.explain import explain_network
 from weft.plan.needs import analyse
 from weft.plan.network import build_network
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
 
 STREAM = StreamSchema("packets", dict(parse_schema(
     "ts timestamp, saddr string, daddr string, proto int, port int, length int, rate double")), "ts")

@@ -7,10 +7,10 @@ from itertools import combinations
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
 from weft.plan.needs import Needs, analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
 
 COLUMNS = "ts timestamp, i int, j int, x double, k string"
 WIDER = COLUMNS.replace("i int", "i bigint")

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.query import StreamSchema
 from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import analyse
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.query import StreamSchema
 
 SCHEMA = StreamSchema("s", dict(parse_schema("ts timestamp, g int, v int, d int, w string")), "ts")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
+from weft.algebra.expressions import Column
+from weft.algebra.types import BOOLEAN, INT
 from weft.plan.dimensions import Dimension
 from weft.plan.jobs import MOST_PACKED, keys_for, packs_of
 from weft.spark.level0 import Keys
-from weft.sql.expressions import Column
-from weft.sql.types import BOOLEAN, INT
 
 A, B, C, D = (Dimension(Column(name, BOOLEAN)) for name in "abcd")
 K = Dimension(Column("k", INT))

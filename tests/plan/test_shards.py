@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from weft.aggregates.catalog import AggregateCatalog
+from weft.algebra.expressions import Call, Cast, Column, Expression, Literal, Slot
+from weft.algebra.query import StreamSchema
 from weft.plan.dimensions import EXACT, Dimension, highest_decimal, lowest
 from weft.plan.shards import Sharding, shard
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
-from weft.sql.expressions import Call, Cast, Column, Expression, Literal, Slot
-from weft.sql.query import StreamSchema
 
 STREAM = StreamSchema(
     "s", dict(parse_schema("ts timestamp, k string, i int, b bigint, x double, d decimal(10,2)")), "ts"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.algebra.windows import Window, micros
 from weft.plan.slices import Slicing, slicing
-from weft.plan.windows import Window, micros
 
 STEP = timedelta(milliseconds=250)
 

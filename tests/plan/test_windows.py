@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.plan.windows import Window, duration_text, micros
+from weft.algebra.windows import Window, duration_text, micros
 from weft.sql.ddl import parse_duration
 
 SECOND = timedelta(seconds=1)

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Column, SparkSession
 
-from weft.read.functions import install
-from weft.read.render import duck_sql
-from weft.read.types import duck_type, spark_type
+from weft.algebra.expressions import Expression, text
+from weft.backend.functions import install
+from weft.backend.render import duck_sql
+from weft.segments.types import duck_type, spark_type
 from weft.spark.render import spark_sql
-from weft.sql.expressions import Expression, text
 
 ERROR = "error"
 

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from weft.read.types import arrow_type
-from weft.sql.expressions import Call, Case, Cast, Expression, Literal, Slot
-from weft.sql.types import (
+from weft.algebra.expressions import Call, Case, Cast, Expression, Literal, Slot
+from weft.algebra.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -28,6 +27,7 @@ from weft.sql.types import (
     adjusted_decimal,
     decimal,
 )
+from weft.segments.types import arrow_type
 
 Agree = Callable[[pa.Table, Sequence[Expression]], int]
 INF, NAN = float("inf"), float("nan")

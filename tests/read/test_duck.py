@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from weft.read.duck import Duck
+from weft.backend.duck import Duck
 
 ROWS = pa.table({"x": [1, 2, 3]})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.read.functions import OVERFLOW, round_decimal
+from weft.backend.functions import OVERFLOW, round_decimal
 
 
 @pytest.mark.parametrize("value", ["1e+300", "-1e+300", "1.7976931348623157e+308", "1e+162", "1.0"])

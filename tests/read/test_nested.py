@@ -12,12 +12,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from weft.algebra.expressions import Call, Case, Cast, Expression, Literal, Slot
+from weft.algebra.functions import FUNCTIONS
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, DataType, decimal
+from weft.backend.render import duck_sql
 from weft.errors import SqlError
-from weft.read.render import duck_sql
-from weft.read.types import arrow_type
-from weft.sql.expressions import Call, Case, Cast, Expression, Literal, Slot
-from weft.sql.functions import FUNCTIONS
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, DataType, decimal
+from weft.segments.types import arrow_type
 
 Agree = Callable[[pa.Table, Sequence[Expression]], int]
 MONEY = decimal(10, 2)

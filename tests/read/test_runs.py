@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.read.runs import run_of, runs
-from weft.read.source import END
-from weft.store.roll import REQUEST
+from weft.segments.roll import REQUEST
+from weft.store.source import END
 
 RUNS = st.lists(st.tuples(st.sampled_from("abcé"), st.integers(-3, 3), st.integers(1, 3)), unique_by=lambda one: one[:2])
 

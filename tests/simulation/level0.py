@@ -11,14 +11,14 @@ import duckdb
 import pyarrow as pa
 
 from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Call, Column, Expression, Literal
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import LETTERS, NO_LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
-from weft.sql.expressions import Call, Column, Expression, Literal
-from weft.store.rows import LATE, LEVEL, ON_TIME, START, row_schema
 
 Row = dict[str, Any]
 

@@ -13,8 +13,8 @@ import weft.handle
 import weft.testing
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World
+from weft.backend.duck import Duck
 from weft.cli.results import following
-from weft.read.duck import Duck
 
 # Refusing takes milliseconds; the rest is for a machine that does other things.
 PATIENCE = 2

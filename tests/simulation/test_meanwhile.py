@@ -21,7 +21,7 @@ from tests.simulation.test_simulation import compare
 from tests.simulation.world import Crash, Query, Window, World, at
 from weft import registry
 from weft.errors import StateError
-from weft.registered import Registered, compiled
+from weft.registry.registered import Registered, compiled
 from weft.store import transactions
 from weft.store.tables import AggregateRow, QueryRow, StreamRow
 from weft.store.tend import LEASE

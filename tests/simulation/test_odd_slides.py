@@ -12,7 +12,7 @@ import pytest
 
 from tests.plan.test_slices import ENDLESS
 from tests.simulation.world import SECOND, Tick, World
-from weft.plan.windows import micros
+from weft.algebra.windows import micros
 
 # A search beside the tick takes about two seconds here; the rest is for slow machines.
 PATIENCE = 60

@@ -24,11 +24,11 @@ import weft
 from tests.simulation.level0 import POISON
 from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, random_steps
 from weft import registered
+from weft.algebra.query import Query as CompiledQuery
+from weft.algebra.windows import micros
 from weft.failpoint import POINTS
-from weft.plan.windows import micros
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
-from weft.sql.query import Query as CompiledQuery
 from weft.store import letters, tend
 from weft.store.tables import FAILED
 from weft.store.tend import LEASE

@@ -12,7 +12,7 @@ import pytest
 
 import weft
 import weft.testing
-import weft.tick
+import weft.tick.ticker
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import SECOND, Move, Query, Window, World, at
@@ -172,14 +172,14 @@ def test_whoever_reads_while_another_thread_loads_the_state_waits_for_it(
             world.now += LEASE
             world.run([tick(number, "a")])
         assert not world.engine.registry.query("moving").pasts
-        loading, go_on, load = threading.Event(), threading.Event(), weft.tick.load_state
+        loading, go_on, load = threading.Event(), threading.Event(), weft.tick.ticker.load_state
 
         def slowly(*given: Any) -> Any:
             loading.set()
             assert go_on.wait(30)
             return load(*given)
 
-        monkeypatch.setattr(weft.tick, "load_state", slowly)
+        monkeypatch.setattr(weft.tick.ticker, "load_state", slowly)
         found: dict[str, Any] = {}
         first = threading.Thread(target=lambda: reader.query("total").result())
         second = threading.Thread(
@@ -201,7 +201,7 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
     moving = Query("moving", ("k",), ("n",), Window(4, 4), "forever", eager=False)
     world.run([moving, tick(1, "a")])
     world.run([Move((("moving", "a"),))])
-    began, go_on, make = threading.Event(), threading.Event(), weft.tick.make_plan
+    began, go_on, make = threading.Event(), threading.Event(), weft.tick.ticker.make_plan
 
     def slowly(*given: Any) -> Any:
         made = make(*given)
@@ -210,7 +210,7 @@ def test_a_plan_that_another_thread_began_before_a_move_is_not_a_ticks(
             assert go_on.wait(30)
         return made
 
-    monkeypatch.setattr(weft.tick, "make_plan", slowly)
+    monkeypatch.setattr(weft.tick.ticker, "make_plan", slowly)
     reader = threading.Thread(target=lambda: world.engine.plan("s"))
     reader.start()
     assert began.wait(30)

@@ -26,10 +26,10 @@ import weft.engine
 import weft.testing
 from tests.simulation.level0 import POISON, BatchWithLetter, PlainBatch, Row
 from weft import failpoint
-from weft.read.duck import Duck
+from weft.backend.duck import Duck
+from weft.segments.files import LocalFiles
 from weft.sql.ddl import parse_duration
 from weft.store import catalog
-from weft.store.files import LocalFiles
 
 SECOND = 1_000_000
 open_database = catalog._engine

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.errors import SqlError
-from weft.read.types import spark_type
-from weft.spark.render import spark_sql, string
-from weft.sql.expressions import Aggregate, Call, Cast, Column, Expression, Literal, Slot, WindowPart, text
-from weft.sql.functions import ALL, Function
-from weft.sql.types import (
+from weft.algebra.expressions import Aggregate, Call, Cast, Column, Expression, Literal, Slot, WindowPart, text
+from weft.algebra.functions import ALL, Function
+from weft.algebra.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -30,6 +27,9 @@ from weft.sql.types import (
     DataType,
     decimal,
 )
+from weft.errors import SqlError
+from weft.segments.types import spark_type
+from weft.spark.render import spark_sql, string
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

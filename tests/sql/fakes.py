@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from weft.algebra.expressions import Aggregate, Cast, Expression
+from weft.algebra.query import StreamSchema
+from weft.algebra.types import BIGINT, DOUBLE, DataType, adjusted_decimal
 from weft.errors import SqlError
 from weft.sql.ddl import parse_schema
-from weft.sql.expressions import Aggregate, Cast, Expression
-from weft.sql.query import StreamSchema
-from weft.sql.types import BIGINT, DOUBLE, DataType, adjusted_decimal
 
 PACKETS = StreamSchema("packets", dict(parse_schema(
     "ts timestamp, saddr string, daddr string, proto int, port int, length int")), event_time="ts")

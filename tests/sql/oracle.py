@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import cmp_to_key
 from typing import Any
 
-from weft.sql.expressions import Call, Case, Cast, Column, Expression, Literal
-from weft.sql.literals import fits
-from weft.sql.types import DataType
+from weft.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
+from weft.algebra.literals import fits
+from weft.algebra.types import DataType
 
 
 class RowError(Exception):

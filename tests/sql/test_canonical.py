@@ -10,12 +10,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from tests.sql.oracle import RowError, compare, evaluate
-from weft.sql.bind import compile_expression
-from weft.sql.canonical import canonical, negated
-from weft.sql.expressions import Call, Case, Cast, Column, Expression, Literal, text, walk
-from weft.sql.functions import FUNCTIONS
-from weft.sql.safety import can_fail
-from weft.sql.types import (
+from weft.algebra.canonical import canonical, negated
+from weft.algebra.expressions import Call, Case, Cast, Column, Expression, Literal, text, walk
+from weft.algebra.functions import FUNCTIONS
+from weft.algebra.safety import can_fail
+from weft.algebra.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -28,6 +27,7 @@ from weft.sql.types import (
     DataType,
     decimal,
 )
+from weft.sql.bind import compile_expression
 
 COLUMNS: dict[str, DataType] = {"i": INT, "j": INT, "small": SMALLINT, "big": BIGINT, "x": DOUBLE, "y": DOUBLE,
                                 "p": BOOLEAN, "q": BOOLEAN, "s": STRING, "t": STRING}

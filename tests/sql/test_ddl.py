@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.algebra.windows import duration_text
 from weft.errors import SqlError
-from weft.plan.windows import duration_text
 from weft.sql.ddl import MAX_MICROS, parse_duration, parse_schema
 
 ACCEPTED = [

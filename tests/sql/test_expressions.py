@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.sql.fakes import FakeAggregates
+from weft.algebra.expressions import text
+from weft.algebra.types import BIGINT, DOUBLE, STRING
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression
-from weft.sql.expressions import text
-from weft.sql.types import BIGINT, DOUBLE, STRING
 
 COLUMNS = {"x": DOUBLE, "n": BIGINT, "(x + n)": STRING, "null": STRING}
 

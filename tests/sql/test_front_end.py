@@ -12,9 +12,9 @@ import pytest
 import weft.sql
 from tests.golden import golden_files, read_blocks
 from tests.sql.fakes import STREAMS, FakeAggregates
+from weft.algebra.expressions import walk
+from weft.algebra.query import Query
 from weft.sql.bind import compile_query
-from weft.sql.expressions import walk
-from weft.sql.query import Query
 
 FOLDER = Path(weft.sql.__file__).parent
 IMPURE = {"pyspark", "py4j", "duckdb", "sqlalchemy", "pyarrow", "pandas", "time", "random", "os", "io", "pathlib",

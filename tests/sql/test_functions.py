@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from weft.errors import SqlError
-from weft.sql.bind import compile_expression
-from weft.sql.expressions import Aggregate, Call, Column, Literal, Slot, WindowPart
-from weft.sql.functions import (
+from weft.algebra.expressions import Aggregate, Call, Column, Literal, Slot, WindowPart
+from weft.algebra.functions import (
     ALL,
     FORBIDDEN,
     FUNCTIONS,
@@ -17,8 +15,10 @@ from weft.sql.functions import (
     function_named,
     is_portable,
 )
-from weft.sql.safety import TOTAL
-from weft.sql.types import BIGINT, INT, STRING, decimal
+from weft.algebra.safety import TOTAL
+from weft.algebra.types import BIGINT, INT, STRING, decimal
+from weft.errors import SqlError
+from weft.sql.bind import compile_expression
 
 COLUMNS = {"i": INT, "b": BIGINT, "s": STRING, "m": decimal(10, 2)}
 PROMISED = """

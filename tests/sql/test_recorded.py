@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from tests.sql.fakes import FakeAggregates
 from tests.sql.record_spark import COLUMNS, read
+from weft.algebra.query import StreamSchema
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression, compile_query
 from weft.sql.ddl import parse_schema
 from weft.sql.parse import parse_expression
-from weft.sql.query import StreamSchema
 
 KINDS = dict(parse_schema(COLUMNS))
 # Spark refuses to fold 5000000000 to an int where we leave that to the row, and a NULL alone as a condition.

@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import pytest
 
+from weft.algebra.characters import Alphabet
+from weft.algebra.expressions import Call, Column, Literal
+from weft.algebra.functions import FUNCTIONS
+from weft.algebra.patterns import check_like, check_replacement, like_regex
+from weft.algebra.regexes import check_regex
+from weft.algebra.types import STRING
 from weft.errors import SqlError
-from weft.sql.characters import Alphabet
-from weft.sql.expressions import Call, Column, Literal
-from weft.sql.functions import FUNCTIONS
-from weft.sql.patterns import check_like, check_replacement, like_regex
-from weft.sql.regexes import check_regex
-from weft.sql.types import STRING
 
 USUAL = r"""
 ^[a-c]

@@ -10,13 +10,13 @@ import pytest
 from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
+from weft.algebra.expressions import Call, Column, Expression, Literal
+from weft.algebra.size import LETTERS, MAX_WRITTEN, size
+from weft.algebra.types import BOOLEAN, INT, STRING
 from weft.errors import SqlError
 from weft.sql.bind import compile_query
-from weft.sql.expressions import Call, Column, Expression, Literal
 from weft.sql.names import MAX_NAME, name_of
 from weft.sql.parse import parse_expression
-from weft.sql.size import LETTERS, MAX_WRITTEN, size
-from weft.sql.types import BOOLEAN, INT, STRING
 
 # What doubles with every level takes hours at thirty of them; nothing here takes a second.
 PATIENCE = 3.0

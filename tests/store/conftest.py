@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from weft.segments.files import Files, LocalFiles
+from weft.segments.segment import SegmentRow
 from weft.store.catalog import Catalog, sqlite_url
-from weft.store.files import Files, LocalFiles
-from weft.store.tables import SegmentRow
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -115,6 +115,6 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
     root = tmp_path / "segments"
     if request.param == "local":
         return LocalFiles(root)
-    from weft.store.hadoop import HadoopFiles
+    from weft.segments.hadoop import HadoopFiles
 
     return HadoopFiles(request.getfixturevalue("session"), root.as_uri())

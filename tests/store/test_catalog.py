@@ -11,17 +11,9 @@ import pytest
 from sqlalchemy import event
 
 from weft.errors import EngineError, StateError
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import TICKS_KEPT, Catalog, Writer
-from weft.store.tables import (
-    EARLIEST,
-    AggregateRow,
-    LayoutRow,
-    NodeRow,
-    QueryRow,
-    SegmentRow,
-    StreamRow,
-    TickRow,
-)
+from weft.store.tables import AggregateRow, LayoutRow, NodeRow, QueryRow, StreamRow, TickRow
 
 MINUTE = timedelta(minutes=1)
 Segment = Callable[..., SegmentRow]

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from weft.segments.segment import SegmentRow
 from weft.store.catalog import Catalog, Reader, sqlite_url
-from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, SegmentRow, TickRow
+from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, TickRow
 
 Python = Callable[..., subprocess.Popen[str]]
 

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from weft.algebra.expressions import Column
+from weft.algebra.types import BIGINT, DOUBLE, DataType, decimal
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.layout import Layout
 from weft.plan.network import Node
-from weft.read.types import arrow_type
-from weft.sql.expressions import Column
-from weft.sql.types import BIGINT, DOUBLE, DataType, decimal
+from weft.segments.types import arrow_type
 from weft.store.cells import wider_cells, without_cuts
 
 KINDS: dict[str, tuple[DataType, list[Cut]]] = {

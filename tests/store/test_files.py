@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from weft.errors import StateError
-from weft.store.files import Files, Written, checked_path, checksum, encode
+from weft.segments.files import Files, Written, checked_path, checksum, encode
 
 TABLE = pa.table(
     {

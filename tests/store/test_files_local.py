@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from weft.errors import StateError
-from weft.store.files import LocalFiles, open_files
+from weft.segments.files import LocalFiles, open_files
 
 TABLE = pa.table({"x": [1, 2, 3]})
 
@@ -91,7 +91,7 @@ WRITE = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from weft.store.files import LocalFiles
+from weft.segments.files import LocalFiles
 files = LocalFiles(sys.argv[1])
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -131,7 +131,7 @@ def test_a_plain_path_is_the_local_disk(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.spark
 def test_a_uri_goes_through_hadoop(tmp_path: Path, session: Any) -> None:
-    from weft.store.hadoop import HadoopFiles
+    from weft.segments.hadoop import HadoopFiles
 
     for root in ((tmp_path / "a").as_uri(), f"file:{tmp_path}/b", f"file://{tmp_path}/c/"):
         files = open_files(root, lambda: session)

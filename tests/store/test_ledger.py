@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from weft.segments.segment import EARLIEST
 from weft.store.ledger import gather, grain_of, horizon
-from weft.store.tables import EARLIEST
 
 OLD = pa.table({"k": ["a"], "rows": [3], "batch": [7], "window": ["w"]})
 NEW = pa.table({"watermark": [90], "window": ["w"], "batch": [8], "rows": [2], "k": ["b"]})

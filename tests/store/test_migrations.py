@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from weft.errors import StateError
-from weft.registry import Registry
+from weft.registry.registry import Registry
 from weft.store import catalog as catalog_module
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.migrations import STEPS

@@ -17,9 +17,8 @@ from weft.aggregates.rules import (
     takes_numbers,
 )
 from weft.aggregates.statistics import Statistic
-from weft.errors import SqlError
-from weft.sql.canonical import canonical
-from weft.sql.expressions import (
+from weft.algebra.canonical import canonical
+from weft.algebra.expressions import (
     Aggregate,
     Cast,
     Column,
@@ -30,10 +29,10 @@ from weft.sql.expressions import (
     transform,
     walk,
 )
-from weft.sql.growth import check_growth_within
-from weft.sql.literals import TRUE
-from weft.sql.size import check_written, size
-from weft.sql.types import (
+from weft.algebra.growth import check_growth_within
+from weft.algebra.literals import TRUE
+from weft.algebra.size import check_written, size
+from weft.algebra.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
@@ -42,6 +41,7 @@ from weft.sql.types import (
     VOID,
     DataType,
 )
+from weft.errors import SqlError
 
 # What a query does to an aggregate so that rows of others cannot make it fail.
 Guard = Callable[[Aggregate], Aggregate]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic, statistic
-from weft.sql.expressions import (
+from weft.algebra.expressions import (
     Call,
     Case,
     Cast,
@@ -18,7 +18,7 @@ from weft.sql.expressions import (
     Literal,
     Slot,
 )
-from weft.sql.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, adjusted_decimal, decimal
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, VOID, DataType, adjusted_decimal, decimal
 
 
 @dataclass(frozen=True)

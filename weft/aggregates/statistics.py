@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from weft.sql.expressions import Expression, identity, text
-from weft.sql.types import BIGINT, DOUBLE, DataType, adjusted_decimal, decimal
+from weft.algebra.expressions import Expression, identity, text
+from weft.algebra.types import BIGINT, DOUBLE, DataType, adjusted_decimal, decimal
 
 
 @dataclass(frozen=True)

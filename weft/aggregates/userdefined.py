@@ -11,11 +11,11 @@ from typing import Any
 
 from weft.aggregates.catalog import AggregateCatalog, UserRule
 from weft.aggregates.rules import Plain
+from weft.algebra.expressions import Aggregate, walk
+from weft.algebra.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS, is_portable
 from weft.errors import SqlError
 from weft.sql.bind import compile_expression
 from weft.sql.ddl import TYPES, parse_schema
-from weft.sql.expressions import Aggregate, walk
-from weft.sql.functions import FORBIDDEN, FUNCTIONS, NONDETERMINISTIC, OPERATORS, is_portable
 
 # How the values of each statistic come together again; the user says it too, so that a wrong idea is caught at once.
 MERGES = {"count": "sum", "sum": "sum", "min": "min", "max": "max", "bool_and": "bool_and", "bool_or": "bool_or"}

@@ -29,8 +29,8 @@ def calibrate(
     """
     from rich.progress import BarColumn, Progress, TextColumn
 
-    from weft.calibrate import calibrate as measure
-    from weft.calibrate import probes
+    from weft.cli.calibration import calibrate as measure
+    from weft.cli.calibration import probes
     from weft.plan.cost import MEANING
     from weft.spark.session import local_session
 

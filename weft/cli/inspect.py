@@ -16,7 +16,7 @@ from weft.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from weft.engine import Engine
     from weft.plan.network import Network
-    from weft.registered import Registered
+    from weft.registry.registered import Registered
 
 CHECK_EXAMPLES = """[bold]Examples[/bold]
 
@@ -168,7 +168,7 @@ def _query_json(engine: Engine, name: str) -> dict[str, Any]:
 
 def _complete_from(one: Registered) -> datetime | int | None:
     """The moment from which on its windows are whole, or the first tick that a query without one counts."""
-    from weft.store.tables import EARLIEST
+    from weft.segments.segment import EARLIEST
 
     moment = one.row.complete_from
     return moment if one.needs.window is None and moment != EARLIEST else from_micros(moment)

@@ -50,8 +50,8 @@ def run(
     """
     from weft.config import load_config
     from weft.engine import Engine
-    from weft.logs import log_to
     from weft.sql.ddl import parse_wait
+    from weft.watch.logs import log_to
 
     if log is not None:
         log_to(log)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
+from weft.algebra.query import Query
 from weft.config.read import Config, QueryConfig, read_config
 from weft.errors import ConfigError, Problem, WeftError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, build_network
 from weft.read.view import check_view
-from weft.registry import Registry
+from weft.registry.registry import Registry
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
-from weft.sql.query import Query
 from weft.store.catalog import Catalog, sqlite_url
 
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from weft.config.places import Places, deep_place, find_places, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
-from weft.optimize import check_sharing
-from weft.registry import DEFAULT_KEEP
-from weft.sources import Roots
+from weft.feeds.sources import Roots
+from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
+from weft.optimize.optimizer import check_sharing
+from weft.registry.registry import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import parse_url
-from weft.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
 
 if TYPE_CHECKING:
     from weft.engine import Engine

@@ -1,7 +1,7 @@
 """Decisions about queries: pure functions over frozen dataclasses, no Spark, no clock, no input or output."""
 
-from weft.plan.lattice import Candidate, Lattice, LatticeChange, LatticeNode
-from weft.plan.weave.edges import (
+from weft.algebra.windows import Window
+from weft.weave.edges import (
     composite_slide,
     edge_rate,
     edge_rate_bounds,
@@ -9,13 +9,13 @@ from weft.plan.weave.edges import (
     overlap_factor,
     weaveability,
 )
-from weft.plan.weave.exhaustive import exhaustive
-from weft.plan.weave.incremental import CurvePoint, IncrementalWeave
-from weft.plan.weave.operations import Operations
-from weft.plan.weave.plans import Tree, WeavePlan
-from weft.plan.weave.policies import insert_then_weave, local_search, random_trees, share_all, share_none
-from weft.plan.weave.share import weave_share
-from weft.plan.windows import Window
+from weft.weave.exhaustive import exhaustive
+from weft.weave.incremental import CurvePoint, IncrementalWeave
+from weft.weave.lattice import Candidate, Lattice, LatticeChange, LatticeNode
+from weft.weave.operations import Operations
+from weft.weave.plans import Tree, WeavePlan
+from weft.weave.policies import insert_then_weave, local_search, random_trees, share_all, share_none
+from weft.weave.share import weave_share
 
 __all__ = [
     "Candidate",

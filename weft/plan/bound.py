@@ -13,12 +13,12 @@ from datetime import timedelta
 from itertools import pairwise
 from math import prod
 
+from weft.algebra.expressions import Call, Case, Expression, Literal
+from weft.algebra.types import INTEGRAL_BITS
+from weft.algebra.windows import Window, micros
 from weft.plan.dimensions import Cut, Dimension
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
-from weft.plan.windows import Window, micros
-from weft.sql.expressions import Call, Case, Expression, Literal
-from weft.sql.types import INTEGRAL_BITS
 
 # How many values a part of a moment has; NULL is one more. A leap second is not among Spark's.
 PARTS_OF_TIME = {

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, fields
 from math import log2
 from typing import Any
 
+from weft.algebra.windows import Window, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
 from weft.plan.network import Network, Node, Wanted
 from weft.plan.slices import Slicing
-from weft.plan.windows import Window, micros
 
 
 @dataclass(frozen=True)

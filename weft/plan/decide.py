@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from weft.aggregates.statistics import hashable
+from weft.algebra.windows import Window
 from weft.plan.cost import (
     Carried,
     Costs,
@@ -30,7 +31,6 @@ from weft.plan.jobs import MOST_KEYS
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, refuse, share_everything, slicings_of
 from weft.plan.slices import Slicing
-from weft.plan.windows import Window
 
 Dimensions = frozenset[Dimension]
 # Beyond this many base nodes only those with the fewest rows are joined in pairs: they are those that can gain.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.algebra.expressions import text
 from weft.plan.network import Network, Node
-from weft.sql.expressions import text
 
 
 def describe_node(node: Node) -> dict[str, Any]:

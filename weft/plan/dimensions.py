@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property
 
-from weft.sql.expressions import Expression, identity, text
-from weft.sql.types import INTEGRAL_BITS, MAX_PRECISION, DataType
+from weft.algebra.expressions import Expression, identity, text
+from weft.algebra.types import INTEGRAL_BITS, MAX_PRECISION, DataType
 
 Cut = int | float | Decimal
 # Python computes with 28 digits unless it is told otherwise, even a minus sign.
@@ -49,7 +49,7 @@ def lowest(kind: DataType) -> Cut:
 def highest_decimal(kind: DataType) -> Decimal:
     """The greatest value of a decimal type.
 
-    >>> from weft.sql.types import decimal
+    >>> from weft.algebra.types import decimal
     >>> highest_decimal(decimal(38, 10))
     Decimal('9999999999999999999999999999.9999999999')
     """

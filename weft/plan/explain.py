@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from weft.aggregates.statistics import ROWS
+from weft.algebra.expressions import Slot, text, transform
+from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
-from weft.plan.windows import MICROSECOND, duration_text
-from weft.sql.expressions import Slot, text, transform
 
 MAX_READERS = 8
 

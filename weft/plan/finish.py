@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from weft.algebra.expressions import Call, Expression, Literal, Slot, identity, text, transform
+from weft.algebra.windows import Window
 from weft.plan.needs import Needs, Part
-from weft.plan.windows import Window
-from weft.sql.expressions import Call, Expression, Literal, Slot, identity, text, transform
 
 # From this many queries of one shape on, joining with their constants is less work than finishing whole nodes.
 MIN_FAMILY = 16

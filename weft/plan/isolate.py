@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from weft.algebra.expressions import Call, Column, Expression, Literal, walk
+from weft.algebra.safety import can_fail
 from weft.plan.needs import Needs, Part
-from weft.sql.expressions import Call, Column, Expression, Literal, walk
-from weft.sql.safety import can_fail
 
 Trial = Callable[[Sequence[str]], str]
 

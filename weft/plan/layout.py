@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from weft.algebra.expressions import identity
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import Slicing
-from weft.sql.expressions import identity
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,7 @@ from dataclasses import dataclass, replace
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS, Statistic
-from weft.errors import SqlError
-from weft.plan.dimensions import Cut, Dimension, by_name
-from weft.plan.placement import AT_HOME, Placement
-from weft.plan.shards import shard
-from weft.plan.windows import Window
-from weft.sql.expressions import (
+from weft.algebra.expressions import (
     Aggregate,
     Case,
     Expression,
@@ -29,10 +24,15 @@ from weft.sql.expressions import (
     transform,
     walk,
 )
-from weft.sql.finals import carried_parts
-from weft.sql.query import OrderItem, Query, SelectItem
-from weft.sql.safety import can_fail
-from weft.sql.size import check_written
+from weft.algebra.finals import carried_parts
+from weft.algebra.query import OrderItem, Query, SelectItem
+from weft.algebra.safety import can_fail
+from weft.algebra.size import check_written
+from weft.algebra.windows import Window
+from weft.errors import SqlError
+from weft.plan.dimensions import Cut, Dimension, by_name
+from weft.plan.placement import AT_HOME, Placement
+from weft.plan.shards import shard
 
 # Every value that is counted is a node of its own, with a row for each value: a query must not make hundreds of them.
 MAX_VALUES = 32

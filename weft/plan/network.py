@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROWS, Statistic
+from weft.algebra.windows import Window
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.layout import Layout
 from weft.plan.needs import Needs
 from weft.plan.slices import Slicing, slicing
-from weft.plan.windows import Window
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
+from weft.algebra.windows import Window
 from weft.plan.cost import Costs
 from weft.plan.decide import Dimensions, Draft, decider_for
 from weft.plan.facts import Facts
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, share_everything
 from weft.plan.placement import Placement
-from weft.plan.weave.share import weave_share
-from weft.plan.windows import Window
+from weft.weave.share import weave_share
 
 # How many candidates a search prices at most, and fewer where pricing one is much work.
 EFFORT, SHAPES_PRICED, LEAST_EFFORT = 400, 100_000, 12

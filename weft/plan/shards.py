@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+from weft.algebra.expressions import Call, Column, Expression, Literal, Slot, conjunction, conjuncts, transform, walk
+from weft.algebra.functions import is_portable
+from weft.algebra.safety import can_fail
+from weft.algebra.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataType
 from weft.plan.dimensions import EXACT, Cut, Dimension, highest_decimal
-from weft.sql.expressions import Call, Column, Expression, Literal, Slot, conjunction, conjuncts, transform, walk
-from weft.sql.functions import is_portable
-from weft.sql.safety import can_fail
-from weft.sql.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataType
 
 CONNECTIVES = frozenset({"and", "or", "not"})
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
 
-from weft.plan.weave.progressions import Progression, bounded_lcm, needed
-from weft.plan.windows import Window
+from weft.algebra.windows import Window
+from weft.weave.progressions import Progression, bounded_lcm, needed
 
 # A longer table would cost more to ship with every plan than it saves in slices.
 MAX_TABLE_EDGES = 4096

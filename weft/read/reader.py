@@ -14,25 +14,25 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.algebra.expressions import Slot, walk
+from weft.algebra.types import TIMESTAMP
+from weft.algebra.windows import Window, micros
+from weft.backend.duck import Duck
+from weft.backend.merge import quoted
+from weft.backend.render import duck_sql
 from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
-from weft.plan.windows import Window, micros
-from weft.read.cache import Recent, TableCache
-from weft.read.duck import Duck
-from weft.read.merge import quoted
-from weft.read.render import duck_sql
 from weft.read.runs import run_of, runs
-from weft.read.source import END, Source, exploded, slice_rows, union, window_rows
-from weft.read.types import arrow_type
 from weft.read.view import View, build_view
-from weft.sql.expressions import Slot, walk
-from weft.sql.types import TIMESTAMP
-from weft.store.roll import is_on_roll
-from weft.store.rows import START, row_schema
+from weft.segments.cache import Recent, TableCache
+from weft.segments.roll import is_on_roll
+from weft.segments.rows import START, row_schema
+from weft.segments.segment import SegmentRow
+from weft.segments.types import arrow_type
+from weft.store.source import END, Source, exploded, slice_rows, union, window_rows
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import SegmentRow
 
 INDEX_BYTES = 64 * 2**20
 # After every moment: the query holds no window yet.

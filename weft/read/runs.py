@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.read.source import END
-from weft.store.roll import REQUEST
+from weft.segments.roll import REQUEST
+from weft.store.source import END
 
 BEGIN, LENGTH = "begin", "length"
 

@@ -1,7 +1,7 @@
 """A query's result as one SQL over partial rows: filter, merge, finish, having, order, limit.
 
 The SQL is made once a query. What changes from read to read are the tables it runs over and which windows it is asked
-for; both come in from weft/read/source.py as the source of every part, a SELECT with a `window_end` column.
+for; both come in from weft/store/source.py as the source of every part, a SELECT with a `window_end` column.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROWS
+from weft.algebra.expressions import Slot, WindowPart, walk
+from weft.algebra.windows import micros
+from weft.backend.merge import merge_sql, quoted
+from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
-from weft.plan.windows import micros
-from weft.read.merge import merge_sql, quoted
-from weft.read.render import duck_sql
-from weft.read.source import END
-from weft.read.types import duck_type
-from weft.sql.expressions import Slot, WindowPart, walk
+from weft.segments.types import duck_type
+from weft.store.source import END
 
 
 @dataclass(frozen=True)

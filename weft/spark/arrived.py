@@ -12,6 +12,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from weft.feeds.streams import Stream
 from weft.plan.network import Network
 from weft.spark.batch import Batch, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
@@ -22,7 +23,6 @@ from weft.spark.guilty import suspects, values_of
 from weft.spark.level0 import MOMENT, Statement
 from weft.spark.passing import may_pass
 from weft.spark.paths import can_be_fetched, is_file
-from weft.streams import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

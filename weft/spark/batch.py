@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
+from weft.feeds.streams import Stream, quoted
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
 from weft.spark.texts import valid_texts
-from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
-from weft.streams import Stream, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -12,10 +12,10 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from weft.backend.duck import Duck
 from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
-from weft.read.duck import Duck
 from weft.spark.batch import Batch
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from weft.plan.windows import micros
-from weft.streams import Stream, quoted
+from weft.algebra.windows import micros
+from weft.feeds.streams import Stream, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from weft.algebra.types import INTEGRAL_DIGITS, DataType, as_decimal
 from weft.errors import SqlError
+from weft.feeds.streams import Stream
 from weft.spark.reading import types_in
 from weft.sql.ddl import parse_schema
-from weft.sql.types import INTEGRAL_DIGITS, DataType, as_decimal
-from weft.streams import Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from weft.feeds.streams import quoted
 from weft.spark.failure import VALUE_KEPT
-from weft.streams import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

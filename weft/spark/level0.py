@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from weft.aggregates.statistics import BASICS, Statistic
+from weft.algebra.expressions import Expression, Literal, identity, text
+from weft.algebra.types import BIGINT
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.jobs import Job, jobs_of, packs_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.spark.cells import Search, jump_into, layers
 from weft.spark.render import spark_sql
-from weft.sql.expressions import Expression, Literal, identity, text
-from weft.sql.types import BIGINT
 
 MOMENT = "weft_moment"
 SLICE = "weft_slice"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from weft.feeds.streams import CORRUPT_OPTION, Stream, quoted
 from weft.spark.dead import CORRUPT, PARSED
-from weft.streams import CORRUPT_OPTION, Stream, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession

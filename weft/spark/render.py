@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from weft.plan.windows import micros
-from weft.read.types import spark_type
-from weft.sql.expressions import INFIX, Call, Case, Cast, Column, Expression, Literal, Slot
-from weft.sql.types import DataType
+from weft.algebra.expressions import INFIX, Call, Case, Cast, Column, Expression, Literal, Slot
+from weft.algebra.types import DataType
+from weft.algebra.windows import micros
+from weft.segments.types import spark_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SUFFIXES = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
@@ -23,7 +23,7 @@ _SUFFIXES = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
 def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) -> str:
     """The expression as Spark SQL; `slots` holds the SQL of each slot, one that is missing stands for its own name.
 
-    >>> from weft.sql.types import BIGINT, BOOLEAN
+    >>> from weft.algebra.types import BIGINT, BOOLEAN
     >>> spark_sql(Call("<", (Literal(5, BIGINT), Column("a b", BIGINT)), BOOLEAN))
     '(5L < `a b`)'
     """

@@ -17,13 +17,13 @@ from weft.spark.batch import project
 from weft.spark.checkpoint import read_mark
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.reading import is_file_source, open_stream, read_files
-from weft.status import AT_REST, FAILED, RUNNING, StreamStatus
+from weft.watch.status import AT_REST, FAILED, RUNNING, StreamStatus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from weft.tick import Ticker
+    from weft.tick.ticker import Ticker
 
 
 class _Stopped(Exception):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from weft.algebra.coercion import implicit
+from weft.algebra.expressions import Expression, Literal, conjunction
+from weft.algebra.functions import function_named
+from weft.algebra.literals import TRUE
+from weft.algebra.types import BOOLEAN
 from weft.errors import SqlError
-from weft.sql.coercion import implicit
-from weft.sql.expressions import Expression, Literal, conjunction
-from weft.sql.functions import function_named
 from weft.sql.guard import position_of
-from weft.sql.literals import TRUE
-from weft.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
     from weft.sql.expression_binder import ExpressionBinder

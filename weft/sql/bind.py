@@ -11,22 +11,22 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from weft.algebra.canonical import canonical
+from weft.algebra.coercion import implicit
+from weft.algebra.expressions import Expression, WindowPart, text
+from weft.algebra.finals import HINT, carried_parts
+from weft.algebra.literals import TRUE, is_whole
+from weft.algebra.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
+from weft.algebra.size import check_written, size
+from weft.algebra.types import BOOLEAN, VOID, DataType
+from weft.algebra.windows import Window
 from weft.errors import SqlError
-from weft.plan.windows import Window
-from weft.sql.canonical import canonical
-from weft.sql.coercion import implicit
 from weft.sql.expression_binder import ExpressionBinder, has_aggregate
-from weft.sql.expressions import Expression, WindowPart, text
-from weft.sql.finals import HINT, carried_parts
 from weft.sql.groups import Groups
 from weft.sql.guard import position_at, position_of, too_deep
-from weft.sql.literals import TRUE, is_whole
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
-from weft.sql.query import AggregateTypes, OrderItem, Query, SelectItem, StreamSchema
 from weft.sql.scope import Scope, near
-from weft.sql.size import check_written, size
-from weft.sql.types import BOOLEAN, VOID, DataType
 from weft.sql.window_call import window_of
 from weft.sql.words import unsupported
 

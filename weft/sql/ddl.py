@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from weft.errors import SqlError
-from weft.sql.guard import check_size, position_at
-from weft.sql.types import (
+from weft.algebra.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -21,6 +19,8 @@ from weft.sql.types import (
     DataType,
     decimal,
 )
+from weft.errors import SqlError
+from weft.sql.guard import check_size, position_at
 
 TYPES = {
     "boolean": BOOLEAN, "tinyint": TINYINT, "byte": TINYINT, "smallint": SMALLINT, "short": SMALLINT, "int": INT,

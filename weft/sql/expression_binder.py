@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from weft.algebra.coercion import cast, castable, implicit, wrong_type
+from weft.algebra.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
+from weft.algebra.functions import FUNCTIONS, function_named
+from weft.algebra.literals import FALSE, NULL, TRUE, fits, is_whole, number
+from weft.algebra.query import AggregateTypes
+from weft.algebra.rewrites import case
+from weft.algebra.size import check_written, size
+from weft.algebra.types import BOOLEAN, STRING, DataType
 from weft.errors import SqlError
 from weft.sql.aggregate_call import bind_aggregate
-from weft.sql.coercion import cast, castable, implicit, wrong_type
 from weft.sql.ddl import type_named
-from weft.sql.expressions import Aggregate, Call, Expression, Literal, WindowPart, walk
-from weft.sql.functions import FUNCTIONS, function_named
 from weft.sql.guard import position_of
-from weft.sql.literals import FALSE, NULL, TRUE, fits, is_whole, number
-from weft.sql.query import AggregateTypes
-from weft.sql.rewrites import case
 from weft.sql.scope import Scope
-from weft.sql.size import check_written, size
-from weft.sql.types import BOOLEAN, STRING, DataType
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",

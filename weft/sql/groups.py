@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from weft.algebra.canonical import canonical
+from weft.algebra.expressions import Aggregate, Column, Expression, Slot, children, transform, with_children
 from weft.errors import Position, SqlError
-from weft.sql.canonical import canonical
-from weft.sql.expressions import Aggregate, Column, Expression, Slot, children, transform, with_children
 from weft.sql.guard import position_of
 
 

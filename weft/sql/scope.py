@@ -8,10 +8,10 @@ from difflib import get_close_matches
 
 from sqlglot import exp
 
+from weft.algebra.expressions import Column, Expression, WindowPart
+from weft.algebra.functions import NONDETERMINISTIC, function_named
+from weft.algebra.types import DataType
 from weft.errors import SqlError
-from weft.sql.expressions import Column, Expression, WindowPart
-from weft.sql.functions import NONDETERMINISTIC, function_named
-from weft.sql.types import DataType
 
 
 def near(word: str, known: Iterable[str]) -> str:

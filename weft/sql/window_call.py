@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from sqlglot import exp
 
+from weft.algebra.query import StreamSchema
+from weft.algebra.windows import Window, micros
 from weft.errors import SqlError
-from weft.plan.windows import Window, micros
 from weft.sql.ddl import parse_duration
 from weft.sql.guard import position_of
-from weft.sql.query import StreamSchema
 from weft.sql.scope import Scope
 
 MAX_OVERLAP = 2_000_000

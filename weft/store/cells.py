@@ -15,7 +15,7 @@ import pyarrow as pa
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.layout import Layout
 from weft.plan.network import Node
-from weft.read.types import arrow_type
+from weft.segments.types import arrow_type
 
 # The cuts of every dimension with cells, by their text.
 Cuts = Mapping[str, Mapping[str, Cut]]

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
+from weft.algebra.windows import Window
+from weft.backend.duck import Duck
+from weft.backend.merge import merge_sql, quoted
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
-from weft.plan.windows import Window
-from weft.read.duck import Duck
-from weft.read.merge import merge_sql, quoted
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.segments.segment import EARLIEST
 from weft.store.ledger import write_ledger
-from weft.store.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
-from weft.store.tables import EARLIEST
 
 
 @dataclass(frozen=True)

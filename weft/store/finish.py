@@ -15,20 +15,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Slot, walk
+from weft.algebra.windows import Window, micros
+from weft.backend.duck import Duck
+from weft.backend.merge import merge_sql, quoted
+from weft.backend.render import duck_sql
 from weft.errors import SqlError
 from weft.plan.finish import Family
 from weft.plan.network import Network, Node
-from weft.plan.windows import Window, micros
-from weft.read.cache import TableCache
-from weft.read.duck import Duck
-from weft.read.merge import merge_sql, quoted
-from weft.read.render import duck_sql
-from weft.read.source import END, Source, exploded, slice_rows
-from weft.read.types import arrow_type
-from weft.sql.expressions import Slot, walk
-from weft.store.roll import REQUEST, roll_of, with_roll
-from weft.store.rows import LATE, ON_TIME, START, row_schema, stored_type
+from weft.segments.cache import TableCache
+from weft.segments.roll import REQUEST, roll_of, with_roll
+from weft.segments.rows import LATE, ON_TIME, START, row_schema, stored_type
+from weft.segments.types import arrow_type
 from weft.store.seal import Product
+from weft.store.source import END, Source, exploded, slice_rows
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")

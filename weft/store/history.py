@@ -11,19 +11,20 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.backend.duck import Duck
 from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
 from weft.plan.network import Network, Node
-from weft.read.cache import TableCache
-from weft.read.duck import Duck
+from weft.segments.cache import TableCache
+from weft.segments.rows import LEVEL, START, STRAGGLER
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.derive import merge_from
-from weft.store.rows import LEVEL, START, STRAGGLER
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, NodeRow, SegmentRow
+from weft.store.tables import NodeRow
 
 if TYPE_CHECKING:
-    from weft.registered import Registered
+    from weft.registry.registered import Registered
 
 
 log = logging.getLogger("weft.store")

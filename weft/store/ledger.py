@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
+from weft.algebra.windows import Window
+from weft.backend.duck import Duck
+from weft.backend.merge import merge_sql, quoted
 from weft.plan.network import Node
-from weft.plan.windows import Window
-from weft.read.duck import Duck
-from weft.read.merge import merge_sql, quoted
-from weft.store.tables import EARLIEST
+from weft.segments.segment import EARLIEST
 
 # The time that a query keeps is told apart in at least this many parts.
 _PARTS = 16

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from weft.failpoint import failpoint
+from weft.segments.files import Files
 from weft.store.catalog import Catalog, Reader
-from weft.store.files import Files
 
 
 def clear_orphans(stream: str, catalog: Catalog, files: Files) -> int:

@@ -19,17 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import Statistic
+from weft.algebra.windows import micros
+from weft.backend.duck import Duck
+from weft.backend.merge import merge_sql, quoted
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
 from weft.plan.network import Node
-from weft.plan.windows import micros
-from weft.read.cache import TableCache
-from weft.read.duck import Duck
-from weft.read.merge import merge_sql, quoted
+from weft.segments.cache import TableCache
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, conform, row_schema
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.cells import Cuts, wider_cells, without_cuts
-from weft.store.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, conform, row_schema
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, SegmentRow
 
 log = logging.getLogger("weft.store")
 

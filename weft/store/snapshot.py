@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, func, select
 
+from weft.segments.segment import SegmentRow
 from weft.store import tables
 from weft.store.sums import KIND_OF, add
 from weft.store.tables import (
@@ -24,7 +25,6 @@ from weft.store.tables import (
     NodeRow,
     PlanRow,
     QueryRow,
-    SegmentRow,
     StreamRow,
     TickLogRow,
     TickRow,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from weft.algebra.windows import Window
 from weft.plan.layout import Held, Layout
-from weft.plan.windows import Window
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Reader
-from weft.store.tables import EARLIEST, NodeRow, PlanRow, SegmentRow
+from weft.store.tables import NodeRow, PlanRow
 
 
 @dataclass(frozen=True)

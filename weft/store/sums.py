@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from weft.segments.segment import SegmentRow
 from weft.store.tables import (
     TABLE_OF,
     AggregateRow,
@@ -22,7 +23,6 @@ from weft.store.tables import (
     NodeRow,
     PlanRow,
     QueryRow,
-    SegmentRow,
     StreamRow,
     TickRow,
     values,

@@ -15,14 +15,14 @@ from typing import Any, TypedDict
 from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
+from weft.segments.segment import EARLIEST, SegmentRow
+
 FORMAT = 3
 """What a change of these tables raises by one, with a step in weft/store/migrations.py."""
 FAILED = "failed"
 """The `status` of a query that cannot be computed."""
 ADOPTED = ""
 """The `checkpoint` of a stream that takes over whichever its next batch is of."""
-EARLIEST = -(2**63)
-"""Before every moment: the `sealed_time` of a node that has sealed nothing."""
 
 Json = dict[str, Any]
 
@@ -267,34 +267,6 @@ class LayoutRow:
 
     id: str
     definition: Json
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SegmentRow:
-    """One immutable Parquet file of a node; `id` is None only in a row that was not stored yet.
-
-    `plan` is the version of the stream's plan that was in force when it was written, 0 before there were versions.
-    """
-
-    node: str
-    layout: str
-    path: str
-    kind: str
-    rank: int
-    batch_from: int
-    batch_to: int
-    time_from: int
-    time_to: int
-    rows: int
-    bytes: int
-    checksum: str
-    family: str = ""
-    plan: int = 0
-    id: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in {"tick", "block", "late", "result"}:
-            raise ValueError(f"a segment is a tick, a block, late or a result, not {self.kind!r}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

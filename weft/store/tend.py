@@ -9,17 +9,18 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from weft.backend.duck import Duck
 from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
-from weft.read.cache import TableCache
-from weft.read.duck import Duck
+from weft.segments.cache import TableCache
+from weft.segments.files import Files
+from weft.segments.roll import common_roll, with_roll
+from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Catalog
-from weft.store.files import Files
 from weft.store.ledger import LateReaders, merge_ledgers
-from weft.store.roll import common_roll, with_roll
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import EARLIEST, LayoutRow, SegmentRow
+from weft.store.tables import LayoutRow
 
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, select, update
 
 from weft.errors import EngineError, StateError
+from weft.segments.segment import SegmentRow
 from weft.store import tables
 from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
@@ -30,7 +31,6 @@ from weft.store.tables import (
     PlanRow,
     QueryChange,
     QueryRow,
-    SegmentRow,
     StreamRow,
     TickLogRow,
     TickRow,

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.plan.weave.density import _of_needed, bounds, coprime_base, density
-from weft.plan.weave.progressions import Progression, bitmap, common, needed, scaled
+from weft.weave.density import _of_needed, bounds, coprime_base, density
+from weft.weave.progressions import Progression, bitmap, common, needed, scaled
 
 PROGRESSIONS = st.lists(
     st.integers(1, 18).flatmap(lambda step: st.tuples(st.just(step), st.integers(0, step - 1))), min_size=1, max_size=5
@@ -39,7 +39,7 @@ def test_density_is_what_counting_gives(progressions: list[Progression]) -> None
 @contextmanager
 def short_periods() -> Iterator[None]:
     """No bitmap is longer than 8, so that small sets have to be split."""
-    density_module = "weft.plan.weave.density"
+    density_module = "weft.weave.density"
     _of_needed.cache_clear()
     with patch(f"{density_module}.LONGEST_PERIOD", 8), patch(f"{density_module}.SHORT_PERIOD", 8):
         yield

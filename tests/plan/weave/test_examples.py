@@ -19,8 +19,8 @@ from weft.plan import (
     weave_share,
     weaveability,
 )
-from weft.plan.weave.pricing import Pricing, as_number
-from weft.plan.weave.probing import find_common
+from weft.weave.pricing import Pricing, as_number
+from weft.weave.probing import find_common
 
 QA, QB = window(12, 9), window(10, 6)
 THREE = [window(16, 4), window(10, 5), window(8, 4)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.plan.weave.cases import SECOND, window, windows
 from weft.plan import Operations, Window, composite_slide, edges
-from weft.plan.weave.pricing import Pricing
-from weft.plan.weave.probing import ProbingWork, find_common
+from weft.weave.pricing import Pricing
+from weft.weave.probing import ProbingWork, find_common
 
 SWITCHES = list(product([False, True], repeat=2))
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 from tests.plan.weave.cases import RATES, SECOND, random_windows, window, windows
 from weft.plan import Operations, Window, exhaustive, share_all, share_none, weave_share
-from weft.plan.weave import share
-from weft.plan.weave.greedy import merge_greedily
-from weft.plan.weave.lazy import LazyMerges
-from weft.plan.weave.pricing import Pricing, total_cost
+from weft.weave import share
+from weft.weave.greedy import merge_greedily
+from weft.weave.lazy import LazyMerges
+from weft.weave.pricing import Pricing, total_cost
 
 ALL_OFF = {"cost_lookup": False, "edge_bitmap": False, "probing_order": False, "merge_twins": False}
 NEXT_TO_NOTHING = Fraction(1, 10**12)

@@ -1,0 +1,71 @@
+"""The reading engine: DuckDB inside this process, closed to everything but the Arrow tables it is handed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from weft.backend.functions import install
+
+# Of the machine's memory; an engine has two of these, beside the JVM and everything else.
+MEMORY_SHARE = 0.4
+# Global, because a cursor takes over none of the settings that the connection made for itself.
+SETTINGS = (
+    "SET GLOBAL TimeZone = 'UTC'",
+    # What does not fit into memory is refused, not written to wherever the process was started.
+    "SET GLOBAL temp_directory = ''",
+    "SET GLOBAL allow_community_extensions = false",
+    "SET GLOBAL python_enable_replacements = false",
+    "SET GLOBAL autoinstall_known_extensions = false",
+    "SET GLOBAL autoload_known_extensions = false",
+    "SET GLOBAL enable_external_access = false",
+    "SET GLOBAL lock_configuration = true",
+)
+
+
+class Duck:
+    """Runs SQL over Arrow tables; safe to call from several threads, each of which gets a cursor of its own.
+
+    Results are small and readers many: one thread a query serves more readers than two threads each.
+    """
+
+    def __init__(self, *, threads: int = 1) -> None:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = f"{int(memory * MEMORY_SHARE) >> 20} MiB"
+        self._root = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": limit})
+        install(self._root)
+        for setting in SETTINGS:
+            self._root.execute(setting)
+        # By thread, and not thread-local: a cursor that outlives close() in some thread is reported as a leak at exit.
+        self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
+
+    def run(self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        """The answer of a SELECT over the tables by name."""
+        cursor = self._cursor()
+        for name, table in tables.items():
+            cursor.register(name, table)
+        try:
+            return cursor.sql(sql, params=dict(parameters) if parameters else None).to_arrow_table()
+        finally:
+            for name in tables:
+                cursor.unregister(name)
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        thread = threading.get_ident()
+        if thread not in self._cursors:
+            self._cursors[thread] = self._root.cursor()
+        return self._cursors[thread]
+
+    def close(self) -> None:
+        """End the cursors of all threads."""
+        for cursor in self._cursors.values():
+            cursor.close()
+        self._cursors.clear()
+        self._root.close()
+        # Spark's callback server keeps the tick, and the tick this object, beyond the end of the interpreter.
+        del self._root

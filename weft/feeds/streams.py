@@ -1,0 +1,250 @@
+"""Streams: what a source of rows is called, what it holds, and how far out of order it may be."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from weft.algebra.query import StreamSchema
+from weft.algebra.types import STRING, TIMESTAMP, DataType
+from weft.algebra.windows import duration_text, micros
+from weft.errors import SqlError, StreamError
+from weft.sql.ddl import parse_duration, parse_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+# No clock is this wrong by accident of a time zone; what is further ahead is a mistake, not a row of the future.
+DEFAULT_AHEAD = "1 day"
+# How a configuration, which knows no None, says that there is no limit.
+ANY = "any"
+
+# A stream's name is part of the names of files, and Linux takes 255 bytes for one.
+MAX_NAME = 60
+MAX_PATH = 4096
+MAX_COLUMN = 255
+MAX_OPTION = 1000
+
+# Options by which Spark leaves rows out and does not say so, in lower case as it compares them, and what they would do.
+LOSING = {
+    "ignorecorruptfiles": "pass over files that cannot be read",
+    "ignoremissingfiles": "pass over files that are gone",
+    "filenameonly": "take files of one name in two folders for one",
+}
+CORRUPT_OPTION = "columnnameofcorruptrecord"
+
+Columns = tuple[tuple[str, DataType], ...]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A registered stream. `source` is None for one that is handed over as a DataFrame each time."""
+
+    name: str
+    columns: Columns
+    event_time: str
+    watermark: timedelta
+    source: str | None = None
+    path: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    # How far ahead of the clock an event time may be, None for any distance.
+    max_ahead: timedelta | None = None
+
+    @property
+    def schema(self) -> StreamSchema:
+        return StreamSchema(self.name, dict(self.columns), self.event_time)
+
+    @property
+    def delay(self) -> int:
+        """How far the watermark stays behind the newest row, in microseconds."""
+        return micros(self.watermark)
+
+    def definition(self) -> dict[str, Any]:
+        """As plain JSON values, for the catalog; equal definitions are the same stream."""
+        return {
+            "columns": [[name, str(kind)] for name, kind in self.columns],
+            "event_time": self.event_time,
+            "watermark": duration_text(self.watermark),
+            "source": self.source,
+            "path": self.path,
+            "options": dict(sorted(self.options.items())),
+            "max_ahead": None if self.max_ahead is None else duration_text(self.max_ahead),
+        }
+
+    @classmethod
+    def from_definition(cls, name: str, kept: Mapping[str, Any]) -> Stream:
+        columns = parse_schema(", ".join(f"{quoted(column)} {kind}" for column, kind in kept["columns"]))
+        return cls(
+            name,
+            columns,
+            kept["event_time"],
+            parse_duration(kept["watermark"]),
+            kept["source"],
+            kept["path"],
+            kept["options"],
+            # A stream from before there was a limit has the usual one.
+            _ahead(kept.get("max_ahead", DEFAULT_AHEAD)),
+        )
+
+
+def define_stream(
+    name: str,
+    *,
+    source: str | None,
+    path: str | os.PathLike[str] | None,
+    schema: str | None,
+    dataframe: DataFrame | None,
+    event_time: str,
+    watermark: str,
+    options: Mapping[str, Any] | None,
+    max_ahead: str | None = DEFAULT_AHEAD,
+) -> Stream:
+    """A stream from what the user said; refuses what cannot work, before anything is kept."""
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > MAX_NAME:
+        hint = f"Use 1 to {MAX_NAME} letters, digits and underscores."
+        raise StreamError("bad-name", f"{str(name)[:200]!r} cannot name a stream", hint=hint)
+    if (source is None) == (dataframe is None):
+        raise StreamError(
+            "bad-source",
+            "a stream is either a source or a streaming DataFrame",
+            hint='Give source="parquet", path=..., schema=..., or dataframe=spark.readStream...',
+        )
+    if dataframe is not None:
+        if not getattr(dataframe, "isStreaming", False):
+            raise StreamError(
+                "not-streaming",
+                f"the DataFrame of stream {name!r} is not a streaming one",
+                hint="Make it with spark.readStream instead of spark.read.",
+            )
+        schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in dataframe.dtypes if _usable(kind))
+    if schema is None:
+        raise StreamError(
+            "no-schema",
+            f"stream {name!r} has no schema",
+            hint='Give its columns, for example schema="ts timestamp, saddr string, length int".',
+        )
+    columns = parse_schema(schema)
+    for column, _ in columns:
+        check_text(column, "name of a column", MAX_COLUMN)
+    # {rows} is where the text of a statement gets the name of its batch.
+    inside = next((one for one, _ in columns if one.lower().startswith("weft_") or "{rows}" in one), None)
+    if inside is not None:
+        raise StreamError(
+            "bad-name", f"{inside!r} cannot name a column: Weft uses such names itself", hint="Rename it."
+        )
+    wanted = event_time.lower() if isinstance(event_time, str) else None
+    found = next((column for column, _ in columns if column.lower() == wanted), None)
+    if found is None:
+        raise StreamError(
+            "no-event-time",
+            f"stream {name!r} has no column {event_time!r} to take its time from",
+            hint=f"Its columns are {', '.join(column for column, _ in columns)}.",
+        )
+    if dict(columns)[found] != TIMESTAMP:
+        raise StreamError(
+            "bad-event-time",
+            f"column {found!r} is {dict(columns)[found]}, not timestamp",
+            hint="Declare it as timestamp, or cast it in the DataFrame that you hand over.",
+        )
+    delay = parse_duration(watermark)
+    if delay < timedelta(0):
+        raise StreamError(
+            "bad-watermark",
+            f"a watermark of {watermark!r} would be ahead of the rows",
+            hint="Say how late a row may come, for example '10 seconds'.",
+        )
+    if isinstance(path, os.PathLike):
+        path = os.fspath(path)
+    for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
+        check_text("" if text is None else text, what, longest)
+    return Stream(name, columns, found, delay, source, path, _options(name, options, columns), _ahead(max_ahead))
+
+
+def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -> dict[str, str]:
+    """The options as texts, as Spark takes them."""
+    if not isinstance(options, Mapping | None) or not all(isinstance(key, str) for key in options or ()):
+        hint = 'Write for example options={"header": "true"}.'
+        raise StreamError("bad-option", f"the options of stream {stream!r} have no names that are texts", hint=hint)
+    given = {key: str(value) for key, value in (options or {}).items()}
+    for key, value in given.items():
+        check_text(key, "name of an option", MAX_OPTION)
+        # A separator may well be a tab; no option is NUL, which ends a text for programs in C.
+        check_text(value.replace("\t", " ").replace("\n", " ").replace("\r", " "), f"option {key!r}", MAX_OPTION)
+    # Spark reads the names of options in any case, and takes either of two that are one.
+    once = {key.lower(): key for key in given}
+    twice = next((key for key in given if once[key.lower()] != key), None)
+    if twice is not None:
+        raise StreamError(
+            "bad-option",
+            f"the options {twice[:60]!r} and {once[twice.lower()][:60]!r} of stream {stream!r} are one to Spark",
+            hint="Leave one of them out.",
+        )
+    _check_rows_kept(stream, {key.lower(): value for key, value in given.items()}, columns)
+    return given
+
+
+def _check_rows_kept(stream: str, given: Mapping[str, str], columns: Columns) -> None:
+    """Refuse options, their names in lower case, by which rows or values are lost and nobody hears of it."""
+    mode, column = given.get("mode", "PERMISSIVE"), given.get(CORRUPT_OPTION)
+    if mode.upper() != "PERMISSIVE":
+        raise StreamError(
+            "bad-option",
+            f"mode={mode} would lose rows of stream {stream!r}, or stop it at the first bad one",
+            hint="Leave mode out: rows that cannot be parsed go to engine.dead_letters().",
+        )
+    for key, what in LOSING.items():
+        if given.get(key, "false").lower() != "false":
+            raise StreamError(
+                "bad-option",
+                f"{key}={given[key][:60]} would {what}, and so lose rows of stream {stream!r}",
+                hint="Leave it out: files that cannot be read go to engine.dead_letters(), any other stops the stream.",
+            )
+    # Spark looks for that column by its very name; without it, values that do not fit their type would be NULL.
+    if column is not None and dict(columns).get(column) != STRING:
+        raise StreamError(
+            "bad-option",
+            f"columnNameOfCorruptRecord={column[:60]} is no column of type string of stream {stream!r}",
+            hint="Declare it as string, or leave it out: rows that cannot be parsed go to engine.dead_letters().",
+        )
+
+
+def _ahead(text: str | None) -> timedelta | None:
+    if text is None or text == ANY:
+        return None
+    limit = parse_duration(text)
+    if limit < timedelta(0):
+        raise StreamError(
+            "bad-max-ahead",
+            f"max_ahead={text!r} would leave out rows of the past",
+            hint="Say how far ahead of the clock a row's time may be, for example '1 hour', or 'any'.",
+        )
+    return limit
+
+
+def check_text(text: str, what: str, longest: int) -> None:
+    """Refuse a text with control characters or lone surrogates, or one that is far too long; and what is no text."""
+    if not isinstance(text, str):
+        raise StreamError("bad-source", f"the {what} {str(text)[:60]!r} is no text", hint="Put it in quotes.")
+    if len(text) > longest:
+        raise StreamError("bad-source", f"the {what} has more than {longest} characters", hint="Use a shorter one.")
+    if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
+        raise StreamError("bad-source", f"the {what} {text[:60]!r} holds a control character", hint="Remove it.")
+
+
+def quoted(column: str) -> str:
+    """The name of a column as Spark reads it, whatever is in it."""
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _usable(kind: str) -> bool:
+    """Whether queries can compute with a type; a DataFrame's other columns are left behind."""
+    try:
+        parse_schema(f"x {kind}")
+    except SqlError:
+        return False
+    return True

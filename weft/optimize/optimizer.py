@@ -1,0 +1,201 @@
+"""The optimizer at work on one stream: new queries get a place at once, all of them a better one in the background.
+
+The search itself is pure (weft/plan/search.py). Here it is decided when to search, and whether what it found is worth
+a move: a plan is only left for one that saves enough, and a stream that never ran is not guessed about.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from weft.algebra.windows import Window
+from weft.errors import EngineError
+from weft.plan.cost import Costs
+from weft.plan.decide import Dimensions, Draft, decider_for
+from weft.plan.facts import Facts
+from weft.plan.finish import Family
+from weft.plan.needs import node_id
+from weft.plan.network import Decision, collect
+from weft.plan.placement import Placement
+from weft.plan.search import Found, Search, apart, likeness
+from weft.registry.registered import Registered
+
+log = logging.getLogger("weft.plan")
+
+SHARING = ("auto", "everything", "nothing")
+# A move costs a compilation on Spark and keeps two places readable for a while: it has to save this share of a tick.
+WORTH = 0.1
+# A query that moved so often, and still reads from all those places, stays where it is.
+MOST_PASTS = 8
+# Facts that changed by this factor are a reason to search again; so are this share of the queries.
+DRIFT = 2.0
+CHANGED = 0.1
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search that is done: for which queries and facts, and what it found."""
+
+    queries: frozenset[str]
+    facts: Facts
+    found: Found
+    now: float
+
+
+def check_sharing(sharing: str) -> None:
+    """Refuse what is no way to share."""
+    if sharing not in SHARING:
+        raise EngineError("bad-sharing", f"there is no sharing {sharing!r}", hint=f"Use {', '.join(SHARING)}.")
+
+
+class Optimizer:
+    """Places the queries of one stream. Its methods are called by one thread at a time; searches run beside."""
+
+    def __init__(self, stream: str, sharing: str, costs: Costs) -> None:
+        self._stream, self._sharing, self.costs = stream, sharing, costs
+        self._thread: threading.Thread | None = None
+        self._done: Searched | None = None
+        self.last: Searched | None = None
+        # Grows with every search that is done: what was decided before it may be decided otherwise now.
+        self.generation = 0
+        self._given_up: frozenset[str] = frozenset()
+
+    def moves(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
+        """The queries that should be elsewhere, with their new places; starts a search where one is due."""
+        if self._sharing == "everything":
+            return _different(queries, {name: Placement() for name in queries})
+        if self._sharing == "nothing":
+            return _different(queries, apart({name: one.choice for name, one in queries.items()}))
+        if not facts.ticks:
+            return {}
+        moves = self._take(queries)
+        if not moves:
+            fresh = [name for name, one in queries.items() if one.row.from_batch is None]
+            if fresh and self.last is not None:
+                moves = _different(queries, self._place_fresh(queries, fresh, facts))
+        self._search_beside(queries, facts)
+        return moves
+
+    def _place_fresh(
+        self, queries: Mapping[str, Registered], fresh: list[str], facts: Facts
+    ) -> dict[str, Placement]:
+        """New queries go where their like is; only for one that is like no other is anything priced."""
+        settled = _places(queries, set(fresh))
+        known = {likeness(queries[name].choice): placement for name, placement in settled.items()}
+        placed = {name: known[key] for name in fresh if (key := likeness(queries[name].choice)) in known}
+        unlike = [name for name in fresh if name not in placed]
+        if unlike:
+            placed |= self._search(queries, facts).place(unlike, {**settled, **placed})
+        return placed
+
+    def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[Found, dict[str, Placement]]:
+        """Search now, and the moves that are worth it."""
+        searched = self._run(queries, facts)
+        if self._sharing != "auto" or not facts.ticks:
+            return searched.found, {}
+        self._done = searched
+        return searched.found, self._take(queries)
+
+    def place(self, queries: Mapping[str, Registered], facts: Facts, name: str) -> Placement | None:
+        """Where a query that is new among these would go; None where everything goes to one place."""
+        if self._sharing != "auto" or self.last is None:
+            return None
+        return self._search(queries, facts).place([name], _places(queries, {name}))[name]
+
+    def decide(self, queries: Mapping[str, Registered], families: tuple[Family, ...], facts: Facts) -> Decision | None:
+        """What is computed from what; None to share all that can be shared."""
+        if self._sharing == "nothing":
+            return Decision({})
+        if self._sharing == "everything" or not facts.ticks:
+            return None
+        needs = {name: one.needs for name, one in queries.items()}
+        wanted = collect(needs)
+        eager, often = finished_ahead(families)
+        decider = decider_for((one.dimensions for one in wanted.values()), needs.values(), facts, self.costs)
+        draft = Draft(wanted, eager, often)
+
+        def name(dimensions: Dimensions, running: bool, tree: str) -> str:
+            return node_id(self._stream, dimensions, running=running, tree=tree)
+
+        return decider.decide(draft, name)
+
+    def _take(self, queries: Mapping[str, Registered]) -> dict[str, Placement]:
+        """The moves of the search that is done, if they are worth it and the queries are still the same."""
+        done, self._done = self._done, None
+        if done is None:
+            return {}
+        self.last = done
+        self.generation += 1
+        moves = _different(queries, {name: done.found.placements[name] for name in queries if name in done.queries})
+        if not moves or done.found.price > (1 - WORTH) * done.now:
+            return {}
+        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.found.price, "before": done.now}
+        log.info("queries move", extra=saved)
+        return moves
+
+    def _search_beside(self, queries: Mapping[str, Registered], facts: Facts) -> None:
+        """Search in the background when the last search was for other queries or other facts."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        last = self.last
+        if last is not None:
+            names = frozenset(queries)
+            few = len(names ^ last.queries) <= CHANGED * len(names)
+            # What was guessed when it was planned, and is known now, is a reason too.
+            guessed = facts.groups.keys() - last.facts.groups.keys()
+            if few and not guessed and facts.drift(last.facts, facts.groups) < DRIFT:
+                return
+        if not queries or self._given_up == frozenset(queries):
+            return
+
+        def run() -> None:
+            try:
+                self._done = self._run(queries, facts)
+            except Exception:
+                # A plan is there already; a better one is not worth a stream.
+                log.exception("plan not searched", extra={"stream": self._stream})
+                self._given_up = frozenset(queries)
+
+        self._thread = threading.Thread(target=run, name=f"weft plan {self._stream}", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for the search in the background, if there is one."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, queries: Mapping[str, Registered], facts: Facts) -> Searched:
+        search, now = self._search(queries, facts), _places(queries, set())
+        found = search.run(now)
+        return Searched(frozenset(queries), facts, found, search.price_of(now))
+
+    def _search(self, queries: Mapping[str, Registered], facts: Facts) -> Search:
+        return Search({name: one.choice for name, one in queries.items()}, facts, self.costs)
+
+
+def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Window]], dict[str, int]]:
+    """The windows that are finished ahead by node, and in how many families."""
+    eager: dict[str, set[Window]] = {}
+    often: dict[str, int] = {}
+    for family in families:
+        eager.setdefault(family.node, set()).update(request.window for request in family.requests)
+        often[family.node] = often.get(family.node, 0) + 1
+    return eager, often
+
+
+def _places(queries: Mapping[str, Registered], without: set[str]) -> dict[str, Placement]:
+    return {name: one.placement for name, one in queries.items() if name not in without}
+
+
+def _different(queries: Mapping[str, Registered], placements: Mapping[str, Placement]) -> dict[str, Placement]:
+    """The placements that are not in force; a query without a window is in no tree."""
+    moves = {}
+    for name, placement in placements.items():
+        one = queries[name]
+        wanted = placement if one.needs.window is not None else Placement(truths=placement.truths)
+        if wanted != one.placement and len(one.pasts) < MOST_PASTS:
+            moves[name] = wanted
+    return moves

@@ -1,0 +1,86 @@
+"""Everything that is decided for a set of registered queries: network, Spark SQL, and what is finished ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from weft.algebra.windows import micros
+from weft.optimize.optimizer import Optimizer, finished_ahead
+from weft.plan.cost import node_amounts
+from weft.plan.description import describe_network
+from weft.plan.facts import Facts
+from weft.plan.finish import Family, Finished, plan_finishing
+from weft.plan.network import Network, build_network
+from weft.registry.registered import Registered
+from weft.spark.level0 import Statement, statements
+from weft.store.ledger import LateReaders
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan for one version of the registry; of its queries only the meaning counts, their rows may be stale."""
+
+    version: tuple[int, int]
+    network: Network
+    statements: tuple[Statement, ...]
+    queries: Mapping[str, Registered]
+    families: tuple[Family, ...]
+    finished: Mapping[str, tuple[Finished, ...]]
+
+    def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
+        """What each node asks of a tick; the stream's own part is under the empty name."""
+        return node_amounts(self.network, facts, *finished_ahead(self.families), measured)
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The plan as the catalog keeps it."""
+        return describe_network(self.network)
+
+    @cached_property
+    def reach(self) -> Mapping[str, int | None]:
+        """How far behind the watermark each node, and each family's finished windows, are read; None for ever."""
+        reach: dict[str, int | None] = {}
+
+        def read(what: str, upto: int | None) -> None:
+            before = reach.get(what, 0)
+            reach[what] = None if before is None or upto is None else max(before, upto)
+
+        for name, one in self.queries.items():
+            for needs in (one.needs, *(past.needs for past in one.pasts)):
+                for part in needs.parts:
+                    read(part.node, one.reach)
+            for place in self.finished.get(name, ()):
+                read(place.family, None if one.keep is None else micros(one.keep))
+        return reach
+
+
+def late_readers(queries: Mapping[str, Registered]) -> Mapping[str, LateReaders]:
+    """What is asked of the counts of late rows of each node."""
+    windows: dict[str, set[str]] = {}
+    epochs: dict[str, set[int]] = {}
+    reaches: dict[str, set[int | None]] = {}
+    for one in queries.values():
+        for needs in (one.needs, *(past.needs for past in one.pasts)) if one.needs.window is not None else ():
+            for part in needs.parts:
+                windows.setdefault(part.node, set()).add(str(one.needs.window))
+                since = (one.row.from_batch or 0, *(past.until for past in one.pasts))
+                epochs.setdefault(part.node, set()).update(since)
+                reaches.setdefault(part.node, set()).add(one.reach)
+    return {
+        node: LateReaders(frozenset(kinds), frozenset(epochs[node]), frozenset(reaches[node]))
+        for node, kinds in windows.items()
+    }
+
+
+def make_plan(
+    stream: str, version: tuple[int, int], queries: Mapping[str, Registered], optimizer: Optimizer, facts: Facts
+) -> Plan:
+    """Decide everything for these queries of a stream."""
+    families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
+    decision = optimizer.decide(queries, families, facts)
+    pasts = {name: one.pasts for name, one in queries.items() if one.pasts}
+    network = build_network(stream, {name: one.needs for name, one in queries.items()}, decision, pasts)
+    return Plan(version, network, statements(network), queries, families, finished)

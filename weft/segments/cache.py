@@ -1,0 +1,79 @@
+"""Tables in memory: files never change and closed windows never change, so what was read once is right for ever."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+import pyarrow as pa
+
+from weft.segments.files import Files
+from weft.segments.segment import SegmentRow
+
+FILE_BYTES = 512 * 2**20
+RESULT_BYTES = 64 * 2**20
+OVERHEAD = 4096
+
+
+class Recent:
+    """The most recently used tables by key, up to a number of bytes; safe to use from several threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._tables: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], pa.Table]) -> pa.Table:
+        """The table of a key, made where it is not there."""
+        with self._lock:
+            table = self._tables.get(key)
+            if table is not None:
+                self._tables.move_to_end(key)
+                return table
+        table = make()
+        self.put(key, table)
+        return table
+
+    def put(self, key: Hashable, table: pa.Table) -> None:
+        with self._lock:
+            if key in self._tables:
+                return
+            self._tables[key] = table
+            self._bytes += _weight(table)
+            while self._bytes > self._max_bytes and len(self._tables) > 1:
+                _, oldest = self._tables.popitem(last=False)
+                self._bytes -= _weight(oldest)
+
+    def forget(self, keys: tuple[str, ...]) -> None:
+        with self._lock:
+            for key in keys:
+                table = self._tables.pop(key, None)
+                if table is not None:
+                    self._bytes -= _weight(table)
+
+
+def _weight(table: pa.Table) -> int:
+    """What a table costs; one without a row is not free, or there would be no end of them."""
+    return int(table.nbytes) + OVERHEAD
+
+
+class TableCache:
+    """Decoded files; every read from disk is checked against its checksum."""
+
+    def __init__(self, files: Files, max_bytes: int = FILE_BYTES) -> None:
+        self._files = files
+        self._recent = Recent(max_bytes)
+
+    def get(self, segment: SegmentRow) -> pa.Table:
+        """The rows of a file."""
+        return self._recent.get(segment.path, lambda: self._files.read_table(segment.path, segment.checksum))
+
+    def put(self, path: str, table: pa.Table) -> None:
+        """Remember a table that was just written."""
+        self._recent.put(path, table)
+
+    def forget(self, paths: tuple[str, ...]) -> None:
+        """Drop tables whose files are gone."""
+        self._recent.forget(paths)

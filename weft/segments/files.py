@@ -1,0 +1,303 @@
+"""Segment files: Parquet under one root folder, whole or not there at all, and damage is never read as data.
+
+Keeps: a file appears under its name only when it is complete (temporary name, then rename) and, on a local disk, only
+when it is on the disk; a read that is given the checksum from the catalog returns exactly what was written.
+Needs: a path that the catalog names is not written again; only the leftovers of a killed writer are overwritten.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.errors import StateError
+from weft.failpoint import failpoint
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEMPORARY = re.compile(r"^\..*\.tmp$")
+_CREATE_ATTEMPTS = 100
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\:]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What the catalog has to know of a file to find it and to trust it."""
+
+    path: str
+    bytes: int
+    rows: int
+    checksum: str
+
+
+class Files(Protocol):
+    """A folder of Parquet files, wherever it is. Paths are relative to its root, with `/` between their parts."""
+
+    def write_table(self, path: str, table: pa.Table) -> Written:
+        """Write the table as one file; it appears whole or not at all and replaces a leftover of the same name."""
+
+    def read_table(
+        self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The table, or its columns in the order asked for; with a checksum, every byte of the file is verified."""
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Remove the files; those that are gone already are passed over."""
+
+    def exists(self, path: str) -> bool:
+        """Whether the file is there under its final name."""
+
+    def list(self, under: str = "") -> tuple[str, ...]:
+        """All finished files under a folder, sorted; none when the folder is not there."""
+
+    def size(self, path: str) -> int:
+        """The file's length in bytes."""
+
+    def uri(self, path: str) -> str:
+        """Where another engine (DuckDB, Spark) finds the file."""
+
+    def remove_leftovers(self, under: str = "") -> int:
+        """Remove the temporary files of killed writers, and say how many; only while nobody writes in that folder."""
+
+
+class LocalFiles:
+    """Files in a folder of a local disk; a finished write survives power loss."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root).absolute()
+        with _disk_errors(str(self._root)):
+            _make_folder(self._root)
+
+    def __repr__(self) -> str:
+        return f"LocalFiles({str(self._root)!r})"
+
+    def write_table(self, path: str, table: pa.Table) -> Written:
+        target = self._place(path)
+        data = encode(table)
+        with _disk_errors(path):
+            _write_durably(target, data)
+        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+
+    def read_table(
+        self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        place = self._place(path)
+        with _disk_errors(path):
+            if expected_checksum is not None:
+                return decode(path, pa.py_buffer(place.read_bytes()), expected_checksum, columns)
+            # Without a checksum only the asked columns are read; each page still carries its own CRC.
+            with pa.OSFile(str(place)) as source:
+                return _parse(path, source, columns)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        for place in [self._place(path) for path in paths]:
+            with _disk_errors(str(place)):
+                place.unlink(missing_ok=True)
+                self._remove_empty(place.parent)
+
+    def exists(self, path: str) -> bool:
+        return self._place(path).is_file()
+
+    def list(self, under: str = "") -> tuple[str, ...]:
+        start = self._place(under) if under else self._root
+        with _disk_errors(under):
+            return tuple(sorted(path for path in self._walk(start) if not TEMPORARY.match(path.rpartition("/")[2])))
+
+    def size(self, path: str) -> int:
+        with _disk_errors(path):
+            return self._place(path).stat().st_size
+
+    def uri(self, path: str) -> str:
+        return str(self._place(path))
+
+    def remove_leftovers(self, under: str = "") -> int:
+        start = self._place(under) if under else self._root
+        with _disk_errors(under):
+            leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
+            for path in leftovers:
+                (self._root / path).unlink(missing_ok=True)
+                self._remove_empty((self._root / path).parent)
+        return len(leftovers)
+
+    def _place(self, path: str) -> Path:
+        return self._root / checked_path(path)
+
+    def _walk(self, start: Path) -> Iterator[str]:
+        for folder, _, names in os.walk(start, onerror=_unless_gone):
+            for name in names:
+                yield (Path(folder) / name).relative_to(self._root).as_posix()
+
+    def _remove_empty(self, folder: Path) -> None:
+        """Nodes come and go for years: an empty folder must not stay behind for each of them."""
+        while folder != self._root:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+
+def open_files(root: str, spark_factory: Callable[[], SparkSession]) -> Files:
+    """The files under a root: a plain path is the local disk, a URI goes through Spark's Hadoop file systems.
+
+    Spark is asked for only when it is needed, so that a reader of a local state folder starts no JVM.
+    """
+    if "://" in root or root.startswith("file:"):
+        from weft.segments.hadoop import HadoopFiles
+
+        return HadoopFiles(spark_factory(), root)
+    return LocalFiles(root)
+
+
+def checked_path(path: str) -> str:
+    """The path itself when it stays under the root and means the same to every file system, else a StateError.
+
+    >>> checked_path("node-1/000017.parquet")
+    'node-1/000017.parquet'
+    """
+    parts = path.split("/")
+    # A leading dot also keeps `.` and `..` out, and temporary names to ourselves.
+    if any(not part or part.startswith(".") for part in parts) or _FORBIDDEN.search(path):
+        raise StateError(
+            "path-outside-root",
+            f"{path!r} is not a path under the state folder",
+            hint="Use relative names with '/' between them, and no '.', '..', ':', '\\' or empty part.",
+        )
+    return path
+
+
+def temporary_name(path: str) -> str:
+    """A fresh name beside the path, hidden from `list`, that no other writer picks."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.{uuid.uuid4().hex}.tmp"
+
+
+def encode(table: pa.Table) -> pa.Buffer:
+    """The table as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return sink.getvalue()
+
+
+def checksum(data: pa.Buffer) -> str:
+    """What the bytes are known by: 128 bits, with the name of the function so that it may change one day."""
+    return f"blake2b:{hashlib.blake2b(data, digest_size=16).hexdigest()}"
+
+
+def decode(path: str, data: pa.Buffer, expected_checksum: str | None, columns: Sequence[str] | None) -> pa.Table:
+    """The table in the bytes of a Parquet file; damage is a StateError that names the path."""
+    if expected_checksum is not None and checksum(data) != expected_checksum:
+        raise damaged(path, f"its {data.size} bytes do not match the checksum {expected_checksum} in the catalog")
+    return _parse(path, pa.BufferReader(data), columns)
+
+
+def damaged(path: str, why: str) -> StateError:
+    """A file that cannot be trusted."""
+    hint = "Restore the file from a backup; the engine serves nothing that it would have to guess."
+    return StateError("segment-damaged", f"segment file {path!r} is damaged: {why}", hint=hint)
+
+
+def missing(path: str) -> StateError:
+    """A file that the catalog names and the disk does not have."""
+    hint = "Restore the file from a backup, and check that nobody else cleans up the state folder."
+    return StateError("segment-missing", f"segment file {path!r} is not there", hint=hint)
+
+
+def _parse(path: str, source: pa.NativeFile, columns: Sequence[str] | None) -> pa.Table:
+    try:
+        with pq.ParquetFile(source, page_checksum_verification=True) as file:
+            known = file.schema_arrow.names
+            unknown = [column for column in columns or () if column not in known]
+            # pyarrow would silently leave out a column that is not there.
+            if unknown:
+                hint = f"It has: {', '.join(known)}."
+                raise StateError("segment-columns", f"segment file {path!r} has no column {unknown[0]!r}", hint=hint)
+            table = file.read(columns=None if columns is None else [*columns])
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, str(error)) from error
+    return table if columns is None else table.select([*columns])
+
+
+def _write_durably(target: Path, data: pa.Buffer) -> None:
+    temporary = Path(temporary_name(str(target)))
+    try:
+        failpoint("file-create")
+        descriptor = _create(temporary)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            failpoint("file-write")
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) :]
+            failpoint("file-sync")
+            os.fsync(file.fileno())
+        failpoint("file-rename")
+        temporary.replace(target)
+    except Exception:
+        temporary.unlink(missing_ok=True)
+        raise
+    failpoint("file-renamed")
+    _sync_folder(target.parent)
+
+
+def _create(path: Path) -> int:
+    """Open a new file in a folder that is made for it."""
+    for _ in range(_CREATE_ATTEMPTS):
+        # `delete` in another thread may remove the folder, still empty, between its making and the opening.
+        with suppress(FileNotFoundError):
+            _make_folder(path.parent)
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    raise OSError(errno.EBUSY, "its folder is removed again and again", str(path))
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        # Another writer made it just now, and a delete may have removed it again: that is for the caller to find out.
+        if folder.is_file():
+            raise
+    _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is on the disk only once its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unless_gone(error: OSError) -> None:
+    """A folder that is not there has no files; of one that cannot be read nobody knows."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+@contextmanager
+def _disk_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise missing(path) from error
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            hint = "Free some disk space; what is committed is untouched."
+            raise StateError("storage-full", f"no space left for {path!r}", hint=hint) from error
+        hint = "Check the disk and the permissions of the state folder."
+        raise StateError("storage-failed", f"{path!r}: {error}", hint=hint) from error

@@ -1,0 +1,163 @@
+"""Segment files on whatever Spark can reach (hdfs, s3a, abfs, file ...), through Hadoop's FileSystem and no Spark job.
+
+Keeps: what `Files` promises, as far as the file system does: a file is synced where the file system can sync.
+On HDFS and `file:` a rename is atomic; an object store copies, and a reader does not mind because the catalog names
+the file only afterwards. A `file:` root is not fsynced by Hadoop: give a plain path for that.
+Cost: bytes go through a local temporary file, because py4j would carry them as text; the driver's JVM runs on this
+machine, so both sides see that file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from weft.errors import StateError
+from weft.segments.files import (
+    TEMPORARY,
+    Written,
+    checked_path,
+    checksum,
+    damaged,
+    decode,
+    encode,
+    missing,
+    temporary_name,
+)
+
+_COPY_BUFFER = 1 << 20
+
+
+class HadoopFiles:
+    """Files under a URI, with the Hadoop settings and credentials of a Spark session."""
+
+    def __init__(self, spark: SparkSession, root_uri: str) -> None:
+        jvm: Any = spark.sparkContext._jvm
+        self._hadoop = jvm.org.apache.hadoop.fs
+        self._input_stream = jvm.java.io.FileInputStream
+        self._copy_bytes = jvm.org.apache.hadoop.io.IOUtils.copyBytes
+        with _storage_errors(root_uri):
+            configuration = spark.sparkContext._jsc.hadoopConfiguration()
+            root = self._hadoop.Path(root_uri)
+            self._fs = root.getFileSystem(configuration)
+            self._fs.mkdirs(root)
+            # Resolved, because the file system answers with resolved paths, and `list` cuts the root off them.
+            self._root: str = self._fs.resolvePath(root).toString().rstrip("/")
+
+    def __repr__(self) -> str:
+        return f"HadoopFiles({self._root!r})"
+
+    def write_table(self, path: str, table: pa.Table) -> Written:
+        target = self._place(path)
+        data = encode(table)
+        temporary = self._hadoop.Path(f"{self._root}/{temporary_name(path)}")
+        with _storage_errors(path), tempfile.NamedTemporaryFile(prefix="weft-") as local:
+            local.write(data)
+            local.flush()
+            try:
+                self._upload(local.name, temporary)
+                self._rename(temporary, target, path)
+            except BaseException:
+                self._fs.delete(temporary, False)
+                raise
+        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+
+    def read_table(
+        self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+            local = Path(folder) / "segment"
+            with _storage_errors(path):
+                # The last argument keeps Hadoop from leaving its own checksum file beside the local copy.
+                self._fs.copyToLocalFile(False, self._place(path), self._hadoop.Path(local.as_uri()), True)
+            data = pa.py_buffer(local.read_bytes())
+        return decode(path, data, expected_checksum, columns)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        for path in [checked_path(path) for path in paths]:
+            with _storage_errors(path):
+                self._fs.delete(self._place(path), False)
+
+    def exists(self, path: str) -> bool:
+        place = self._place(path)
+        with _storage_errors(path):
+            return bool(self._fs.exists(place) and self._fs.getFileStatus(place).isFile())
+
+    def list(self, under: str = "") -> tuple[str, ...]:
+        start = f"{self._root}/{checked_path(under)}" if under else self._root
+        return tuple(sorted(path for path in self._walk(start) if not TEMPORARY.match(path.rpartition("/")[2])))
+
+    def size(self, path: str) -> int:
+        with _storage_errors(path):
+            return int(self._fs.getFileStatus(self._place(path)).getLen())
+
+    def uri(self, path: str) -> str:
+        return f"{self._root}/{checked_path(path)}"
+
+    def remove_leftovers(self, under: str = "") -> int:
+        start = self.uri(under) if under else self._root
+        leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
+        for path in leftovers:
+            with _storage_errors(path):
+                self._fs.delete(self._hadoop.Path(f"{self._root}/{path}"), False)
+        return len(leftovers)
+
+    def _place(self, path: str) -> Any:
+        return self._hadoop.Path(self.uri(path))
+
+    def _upload(self, local: str, target: Any) -> None:
+        """Copy within the JVM, and sync before closing where the file system can."""
+        source = self._input_stream(local)
+        try:
+            sink = self._fs.create(target, True)
+            try:
+                self._copy_bytes(source, sink, _COPY_BUFFER, False)
+                if sink.hasCapability("hsync"):
+                    sink.hsync()
+            finally:
+                sink.close()
+        finally:
+            source.close()
+
+    def _rename(self, temporary: Any, target: Any, path: str) -> None:
+        if self._fs.rename(temporary, target):
+            return
+        # HDFS does not rename over a file. What is in the way is the leftover of a killed writer: nobody reads it.
+        self._fs.delete(target, False)
+        if not self._fs.rename(temporary, target):
+            hint = "Check the permissions of the state folder."
+            raise StateError("storage-failed", f"{path!r} could not be renamed from its temporary name", hint=hint)
+
+    def _walk(self, start: str) -> Iterator[str]:
+        with _storage_errors(start):
+            folder = self._hadoop.Path(start)
+            if not self._fs.exists(folder):
+                return
+            found = self._fs.listFiles(folder, True)
+            while found.hasNext():
+                yield found.next().getPath().toString().removeprefix(f"{self._root}/")
+
+
+@contextmanager
+def _storage_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except Py4JJavaError as error:
+        name = error.java_exception.getClass().getSimpleName()
+        said = str(error.java_exception.getMessage())
+        if name == "FileNotFoundException":
+            raise missing(path) from error
+        if name == "ChecksumException":
+            raise damaged(path, said) from error
+        if "No space left" in said or "QuotaExceeded" in name:
+            hint = "Free some space; what is committed is untouched."
+            raise StateError("storage-full", f"no space left for {path!r}: {said}", hint=hint) from error
+        hint = "Check the URI, the credentials in Spark's Hadoop configuration, and the network."
+        raise StateError("storage-failed", f"{path!r}: {name}: {said}", hint=hint) from error

@@ -1,0 +1,39 @@
+"""A segment: one immutable Parquet file of a node, as the catalog knows it.
+
+Moments are integers: microseconds since the epoch in UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EARLIEST = -(2**63)
+"""Before every moment: the `sealed_time` of a node that has sealed nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SegmentRow:
+    """One immutable Parquet file of a node; `id` is None only in a row that was not stored yet.
+
+    `plan` is the version of the stream's plan that was in force when it was written, 0 before there were versions.
+    """
+
+    node: str
+    layout: str
+    path: str
+    kind: str
+    rank: int
+    batch_from: int
+    batch_to: int
+    time_from: int
+    time_to: int
+    rows: int
+    bytes: int
+    checksum: str
+    family: str = ""
+    plan: int = 0
+    id: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in {"tick", "block", "late", "result"}:
+            raise ValueError(f"a segment is a tick, a block, late or a result, not {self.kind!r}")

@@ -1,0 +1,289 @@
+"""The commit of a tick: its files are written first, under new names, then one transaction makes all of it visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from weft.backend.duck import Duck
+from weft.failpoint import failpoint
+from weft.plan.facts import Facts
+from weft.plan.network import Network
+from weft.plan.placement import Placement
+from weft.registry.registered import Registered, moved
+from weft.segments.cache import TableCache
+from weft.segments.files import Files
+from weft.segments.rows import START
+from weft.segments.segment import EARLIEST, SegmentRow
+from weft.spark.batch import Batch
+from weft.spark.checkpoint import BatchMark
+from weft.spark.dead import DeadLetters
+from weft.store.catalog import Catalog
+from weft.store.derive import NewRows
+from weft.store.history import activate, changed_nodes, new_nodes
+from weft.store.letters import Filed, file_letters
+from weft.store.seal import Product
+from weft.store.state import StreamState, Synopsis
+from weft.store.tables import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
+from weft.store.tend import write_product
+
+if TYPE_CHECKING:
+    from weft.optimize.planning import Plan
+
+# Enough for every set of windows that was ever in force at once; the oldest are told apart no longer.
+MAX_DROPS = 100
+
+
+@dataclass(frozen=True)
+class Harvest:
+    """What a tick brings: which batch, what it held, new rows of every node, and the rows that count for nothing."""
+
+    mark: BatchMark
+    found: Batch
+    new: NewRows
+    letters: DeadLetters
+    facts: Facts
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """The tick in numbers, for the log."""
+        return {"rows": self.found.rows, "late": self.new.dropped, "dead": dict(self.letters.counts)}
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a tick, which nobody sees yet, and the nodes that are new or described anew."""
+
+    products: tuple[tuple[str, Product], ...]
+    segments: tuple[SegmentRow, ...]
+    nodes: tuple[NodeRow, ...]
+    letters: Filed
+    plan: PlanRow
+
+
+@dataclass(frozen=True)
+class Published:
+    """The state after a commit, the rows of the queries that took effect with it, and the catalog's revision.
+
+    `alone` says that nobody else had changed the catalog since the plan was made.
+    """
+
+    state: StreamState
+    since: tuple[QueryRow, ...]
+    revision: int
+    alone: bool
+
+
+def write(
+    harvest: Harvest,
+    plan: Plan,
+    state: StreamState,
+    catalog: Catalog,
+    files: Files,
+    duck: Duck,
+    cache: TableCache,
+) -> Written:
+    """Write everything that the tick brings: new rows, the history of new nodes, dead letters."""
+    batch, network = harvest.mark.batch_id, plan.network
+    letters = Filed()
+    if harvest.letters.counts:
+        with catalog.read() as reader:
+            known = reader.dead_letters(state.stream)
+        letters = file_letters(files, state.stream, batch, harvest.letters.table, known)
+        failpoint("dead-letters-written")
+    fresh, history = new_nodes(network, state, batch, duck, cache)
+    products = (*history, *_products(network, harvest.new, batch))
+    version = _version(plan, state, batch)
+    segments = write_products(products, state.stream, version.version, files, cache)
+    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters, version)
+
+
+def write_products(
+    products: Iterable[tuple[str, Product]], stream: str, plan: int, files: Files, cache: TableCache
+) -> tuple[SegmentRow, ...]:
+    """One file for each."""
+    return tuple(write_product(files, cache, stream, plan, node, product) for node, product in products)
+
+
+def _version(plan: Plan, state: StreamState, batch: int) -> PlanRow:
+    """The version of the plan that the batch was computed by: the one in force, or the next where it is another."""
+    if state.plan is not None and state.plan.definition == plan.description:
+        return state.plan
+    return PlanRow(stream=state.stream, version=state.plan_version + 1, from_batch=batch, definition=plan.description)
+
+
+def publish(
+    harvest: Harvest,
+    written: Written,
+    plan: Plan,
+    revision: int,
+    state: StreamState,
+    delay: int,
+    catalog: Catalog,
+    refused: Iterable[str] = (),
+) -> Published:
+    """Make the tick visible, whole; queries that wait for their first tick take effect with it.
+
+    `revision` is the catalog's as it was when the plan was made: others may have changed queries since. `refused` are
+    the queries that ticks computed before, and that this Weft does not accept.
+    """
+    row, network = _tick_row(harvest, state, delay), plan.network
+    layouts = {product.layout.id: product.layout for _, product in written.products}
+    failpoint("commit-before")
+    with catalog.write() as writer:
+        writer.put_dead_letters(written.letters.added)
+        writer.delete_dead_letters(written.letters.removed)
+        writer.keep_layouts(LayoutRow(id=name, definition=layout.definition()) for name, layout in layouts.items())
+        writer.put_nodes(written.nodes)
+        stored = writer.add_segments(written.segments)
+        after = StreamState(
+            state.stream,
+            row.batch_id,
+            row.checkpoint,
+            row.watermark,
+            row.max_event_time,
+            row.totals,
+            with_files(network, state, written.nodes, stored),
+            {**state.layouts, **layouts},
+            written.plan,
+        )
+        failpoint("commit-inside")
+        alone = writer.revision() == revision
+        known = map(writer.query, refused) if alone else writer.queries(stream=state.stream)
+        counted = [one for one in known if one is not None and one.from_batch is not None and one.status != FAILED]
+        writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
+        since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), after)
+        writer.update_queries(since)
+        revision = writer.revision()
+        writer.delete_nodes([node for node in state.synopses if node not in network.kept])
+        writer.put_tick(row, detail={**harvest.counts, "plan": written.plan.version})
+        if written.plan is not state.plan:
+            writer.put_plan(written.plan)
+        failpoint("commit-end")
+    failpoint("commit-after")
+    active = tuple(replace(plan.queries[name].row, **change) for name, change in since.items())
+    return Published(after, active, revision, alone)
+
+
+def _taking_effect(
+    planned: Mapping[str, Registered], waiting: Iterable[QueryRow], after: StreamState
+) -> dict[str, QueryChange]:
+    """The queries that this tick is the first of, and what their rows say from now on."""
+    since = activate(_waiting(planned, waiting), after, after.batch_id)
+    return {
+        name: {"from_batch": first, "complete_from": moment, "status": "running"}
+        for name, (first, moment) in since.items()
+    }
+
+
+def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:
+    """The queries without a tick that this tick computed; what came or changed after the plan waits for the next."""
+    known = {row.name: (planned[row.name].row, row) for row in waiting if row.name in planned}
+    same = [name for name, (one, row) in known.items() if (one.sql, one.definition) == (row.sql, row.definition)]
+    return {name: planned[name] for name in same}
+
+
+def _moved_later(
+    planned: Mapping[str, Registered], stored: Iterable[QueryRow], tick: TickRow
+) -> dict[str, QueryChange]:
+    """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next.
+
+    However often they were moved: where the tick did not find them, no row ever was.
+    """
+    moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
+    changes: dict[str, QueryChange] = {}
+    for row in stored:
+        one = planned.get(row.name)
+        if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
+            counted = replace(one, row=replace(one.row, from_batch=row.from_batch))
+            definition = moved(counted, Placement.from_definition(row.definition), tick.batch_id + 1, moment)
+            changes[row.name] = {"definition": definition}
+    return changes
+
+
+def _left_out(planned: Mapping[str, Registered], stored: Iterable[QueryRow]) -> dict[str, QueryChange]:
+    """Queries that ticks computed before, but not this one: should they be accepted again, they begin anew."""
+    changes: dict[str, QueryChange] = {}
+    for row in stored:
+        if row.name not in planned or not planned[row.name].row.is_registration_of(row):
+            definition = {key: value for key, value in row.definition.items() if key != "pasts"}
+            changes[row.name] = {
+                "definition": definition,
+                "from_batch": None,
+                "complete_from": None,
+                "status": "registered",
+            }
+    return changes
+
+
+def with_files(
+    network: Network, state: StreamState, changed: Sequence[NodeRow], stored: Iterable[SegmentRow]
+) -> dict[str, Synopsis]:
+    """The synopses of all nodes that have files, with the new files and the new descriptions."""
+    rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
+    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.kept}
+    for segment in stored:
+        files[segment.node].append(segment)
+    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.kept if name in rows}
+
+
+def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
+    found, new = harvest.found, harvest.new
+    moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
+    newest = max(moments, default=None)
+    return TickRow(
+        stream=state.stream,
+        batch_id=harvest.mark.batch_id,
+        checkpoint=harvest.mark.checkpoint,
+        offsets_digest=harvest.mark.digest,
+        # The newest row only moves forward, so the watermark does too.
+        watermark=None if newest is None else newest - delay,
+        max_event_time=newest,
+        totals={
+            **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
+            "ahead": 0 if harvest.mark.planned is None else harvest.mark.batch_id - harvest.mark.planned,
+            "learned": harvest.facts.definition(),
+            "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
+            "drops": [[sorted(windows), end] for windows, end in _drops(state, new)],
+        },
+    )
+
+
+def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
+    """The files of a tick: new rows of every node that has any, and the counts of late ones."""
+    for node in network.stored.values():
+        rows, layout = new.rows[node.id], node.layout(network)
+        if rows.num_rows:
+            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
+            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
+            yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
+        if node.id in new.ledgers:
+            ledger = new.ledgers[node.id]
+            watermark = ledger["watermark"][0].as_py()
+            yield node.id, Product(ledger, layout, 0, "late", batch_id, batch_id, watermark, watermark + 1)
+
+
+def _drops(state: StreamState, new: NewRows) -> list[tuple[frozenset[str], int]]:
+    """Up to where rows were dropped that no window of these kinds could use; a new kind might have used them."""
+    # Where no node reaches back that far, nobody can be misled any more.
+    sliced = (synopsis.complete_from for synopsis in state.synopses.values() if not synopsis.running)
+    oldest = min(sliced, default=state.max_event_time or EARLIEST)
+    drops = {kinds: end for kinds, end in state.drops if end > oldest}
+    for one in new.drops:
+        if one.rows:
+            drops[one.windows] = max(one.until, drops.get(one.windows, one.until))
+    ordered = sorted(drops.items(), key=lambda item: item[1])
+    while len(ordered) > MAX_DROPS:
+        # Never forgotten: the two oldest become one that says of no kind that it could have used less.
+        (first, _), (second, end), *rest = ordered
+        ordered = [(first & second, end), *rest]
+    return ordered
+
+
+def _sum(totals: Mapping[str, Any], more: Mapping[str, int]) -> dict[str, int]:
+    """Counts by name, with some more."""
+    counts = {name: value for name, value in totals.items() if isinstance(value, int)}
+    return {name: counts.get(name, 0) + more.get(name, 0) for name in {**counts, **more}}

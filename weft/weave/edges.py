@@ -1,0 +1,102 @@
+"""Edges of windows and of trees of windows: where fragments end, how many a second, and how many two have in common.
+
+Every function takes windows, trees (anything that iterates over windows), or several of either: the edges of a tree
+are the union of its windows' edges. A window with range r and slide s has an edge at every multiple of s and, where r
+is not whole slides, at every r mod s after one (paired windows: at most two fragments a slide).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from fractions import Fraction
+from math import lcm
+
+from weft.algebra.windows import MICROSECOND, Window, micros
+from weft.weave.density import Density, density
+from weft.weave.progressions import Progression, total
+
+Weavable = Window | Iterable[Window]
+
+SECOND = 1_000_000
+# More edges than this are of no use to a reader, and would not fit the memory of a careful process.
+MOST_EDGES = 1 << 20
+
+
+def members(*woven: Weavable) -> Iterator[Window]:
+    """The windows of windows and trees."""
+    for one in woven:
+        if isinstance(one, Window):
+            yield one
+        else:
+            yield from one
+
+
+def progressions(*woven: Weavable) -> frozenset[Progression]:
+    """All edges as arithmetic progressions, in microseconds."""
+    return frozenset(progression for window in members(*woven) for progression in window.progressions())
+
+
+def composite_slide(*woven: Weavable) -> timedelta:
+    """The least common multiple of all slides; an OverflowError where it is longer than any duration.
+
+    >>> s = lambda n: timedelta(seconds=n)
+    >>> composite_slide(Window(range=s(12), slide=s(9)), Window(range=s(10), slide=s(6))) == s(18)
+    True
+    """
+    return lcm(*(micros(window.slide) for window in members(*woven))) * MICROSECOND
+
+
+def edges(*woven: Weavable) -> tuple[timedelta, ...]:
+    """The edges of one composite slide, the end of the slide included and its beginning not.
+
+    >>> [edge.seconds for edge in edges(Window(range=timedelta(seconds=12), slide=timedelta(seconds=9)))]
+    [3, 9]
+    """
+    windows = tuple(members(*woven))
+    period = lcm(*(micros(window.slide) for window in windows))
+    found = progressions(windows)
+    if sum(period // step for step, _ in found) > MOST_EDGES:
+        raise ValueError(f"the composite slide has more than {MOST_EDGES:,} edges; edge_rate() counts them unlisted")
+    moments = {residue + turn * step for step, residue in found for turn in range(period // step)}
+    return tuple((moment or period) * MICROSECOND for moment in sorted(moments, key=lambda moment: moment or period))
+
+
+def edge_rate_bounds(*woven: Weavable) -> Density:
+    """Edges a second, with the bounds of the error where it is not exact."""
+    return density(progressions(*woven)).scaled_by(Fraction(SECOND))
+
+
+def edge_rate(*woven: Weavable) -> Fraction:
+    """Edges a second: exact where that is cheap, else the guess of `edge_rate_bounds`.
+
+    >>> edge_rate(Window(range=timedelta(seconds=12), slide=timedelta(seconds=9)))
+    Fraction(2, 9)
+    """
+    return edge_rate_bounds(*woven).value
+
+
+def overlap_factor(*woven: Weavable) -> Fraction:
+    """Final aggregations on every fragment: the sum of range over slide (Eq. 2).
+
+    >>> overlap_factor(Window(range=timedelta(seconds=10), slide=timedelta(seconds=4)))
+    Fraction(5, 2)
+    """
+    # summed by slide first, so that a thousand windows of ten slides cost ten additions of fractions
+    ranges: dict[int, int] = {}
+    for window in members(*woven):
+        slide = micros(window.slide)
+        ranges[slide] = ranges.get(slide, 0) + micros(window.range)
+    return total(Fraction(length, slide) for slide, length in ranges.items())
+
+
+def weaveability(one: Weavable, other: Weavable) -> Fraction:
+    """Common edges over all edges of two windows or trees (Eq. 4): 1 when sharing adds no edge to either.
+
+    >>> s = lambda n: timedelta(seconds=n)
+    >>> weaveability(Window(range=s(12), slide=s(9)), Window(range=s(10), slide=s(6)))
+    Fraction(1, 4)
+    """
+    ours, theirs = tuple(members(one)), tuple(members(other))
+    together = edge_rate(ours, theirs)
+    return (edge_rate(ours) + edge_rate(theirs) - together) / together

@@ -1,0 +1,204 @@
+"""The greedy merges for thousands of strands: gains of grown trees are estimated, and checked before they are used.
+
+For two strands the common edges are known in closed form. When x and y become one tree z, what z has in common with
+any other tree t is estimated from what x and y had in common with t and with each other. So a merge costs O(n)
+additions and not O(n) counts of edges. Estimates only say what to look at next, so they are floats; before two trees
+are merged their true gain is counted, and one that was estimated too high goes back into the queue.
+
+Cost: O(n^2) time and memory for n strands.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from heapq import nlargest
+from itertools import compress, repeat
+from operator import itemgetter
+
+from weft.weave.pricing import ONE, Bundle, Pricing
+
+# Partners that a tree remembers: when the best is gone, the next is at hand without looking at all others again.
+REMEMBERED = 32
+# Gains that differ by less than this part of a pass over the rows are as good as equal.
+SLACK = 200
+# The gaps of trees that are gone are closed when one in so many is gone.
+FORGET = 4
+
+INFINITE = float("inf")
+
+# gain, place of the partner, and the partner's age: an entry is void when the partner has changed since
+Candidate = tuple[float, int, int]
+
+
+class LazyMerges:
+    """The trees so far, what any two have in common, and for each the partners that seem best.
+
+    Holds: every partner of a tree whose gain is over the tree's floor is among its candidates, best last, and `_best`
+    of a tree is not below the gain of any partner, but for the slack.
+    """
+
+    def __init__(self, pricing: Pricing, bundles: Sequence[Bundle]) -> None:
+        self._pricing = pricing
+        self._row_cost = pricing.row_cost / ONE
+        self._trees = list(bundles)
+        self._rate = [bundle.rate / ONE for bundle in bundles]
+        self._overlap = [bundle.overlap / ONE for bundle in bundles]
+        self._common: list[list[float]] = []
+        for place in range(len(bundles)):
+            row = self._first_row(bundles, place)
+            for earlier, value in zip(self._common, row, strict=True):
+                earlier.append(value)
+            self._common.append([*row, 0.0])
+        self._age = [0] * len(bundles)
+        self._gone: set[int] = set()
+        self._candidates: list[list[Candidate]] = [[] for _ in bundles]
+        self._floor = [0.0] * len(bundles)
+        self._best = [0.0] * len(bundles)
+        for place in range(len(bundles)):
+            self._look(place)
+
+    def run(self, until: int = 1) -> list[Bundle]:
+        """Merge until nothing saves, or so few trees are left; the trees."""
+        while len(self._trees) - len(self._gone) > until:
+            highest = max(self._best)
+            if highest <= 0:
+                break
+            place = self._best.index(highest)
+            candidate = self._top(place)
+            if candidate is not None and self._holds(place, candidate):
+                self._merge(place, candidate[1])
+                if FORGET * len(self._gone) > len(self._trees):
+                    self._forget_the_gone()
+        return [tree for place, tree in enumerate(self._trees) if place not in self._gone]
+
+    def _first_row(self, bundles: Sequence[Bundle], place: int) -> list[float]:
+        """Common edges a second with all earlier trees."""
+        one, earlier = bundles[place], bundles[:place]
+        if all(len(bundle.strands) == 1 for bundle in bundles[: place + 1]):
+            (number,) = one.strands
+            return self._pricing.common_rates(number, [strand for bundle in earlier for strand in bundle.strands])
+        # where not even the bound on the gain is positive, nobody needs to know what they have in common
+        return [
+            (one.rate + other.rate - self._pricing.joint_rate(one, other)) / ONE
+            if self._pricing.most_gain(one, other) > 0
+            else 0.0
+            for other in earlier
+        ]
+
+    def _gains(self, place: int) -> list[float]:
+        """The gain of a tree with every other (Eq. 5)."""
+        rate, overlap, row_cost = self._rate[place], self._overlap[place], self._row_cost
+        gains = [
+            row_cost - (theirs - common) * overlap - (rate - common) * factor
+            for theirs, factor, common in zip(self._rate, self._overlap, self._common[place], strict=True)
+        ]
+        gains[place] = 0.0
+        return gains
+
+    def _look(self, place: int, gains: list[float] | None = None) -> None:
+        """Find the best partners of a tree among all."""
+        gains = gains or self._gains(place)
+        found = nlargest(REMEMBERED, zip(gains, range(len(gains)), self._age, strict=True), key=itemgetter(0))
+        kept = [candidate for candidate in found if candidate[0] > 0]
+        self._floor[place] = kept[-1][0] if len(kept) == REMEMBERED else 0.0
+        self._candidates[place] = kept[::-1]
+        self._best[place] = kept[0][0] if kept else 0.0
+
+    def _top(self, place: int) -> Candidate | None:
+        """The best partner if it is the one that `_best` speaks of; else `_best` is put right."""
+        candidates = self._candidates[place]
+        promised = self._best[place]
+        while candidates and self._age[candidates[-1][1]] != candidates[-1][2]:
+            candidates.pop()
+        if candidates:
+            self._best[place] = candidates[-1][0]
+            return candidates[-1] if self._best[place] == promised else None
+        # nobody is left whom it knows: trees that know a partner go first, if theirs is nearly as good
+        floor = max(self._floor[place] - self._row_cost / SLACK, self._floor[place] / 2)
+        if promised > floor:
+            self._best[place] = floor
+        else:
+            self._look(place)
+        return None
+
+    def _holds(self, place: int, candidate: Candidate) -> bool:
+        """Whether the true gain of a pair is what was expected; if not, it waits for its turn with the true one."""
+        expected, partner, age = candidate
+        one, other = self._trees[place], self._trees[partner]
+        gain = self._pricing.gain(one, other) / ONE
+        if gain > 0 and gain >= expected - self._row_cost / SLACK:
+            return True
+        common = (one.rate + other.rate - self._pricing.joint_rate(one, other)) / ONE
+        self._common[place][partner] = self._common[partner][place] = common
+        candidates = self._candidates[place]
+        candidates.pop()
+        if gain > self._floor[place]:
+            insort(candidates, (gain, partner, age))
+        self._best[place] = candidates[-1][0] if candidates else self._floor[place]
+        return False
+
+    def _merge(self, place: int, partner: int) -> None:
+        """`place` becomes the merged tree, `partner` is gone."""
+        merged = self._pricing.join(self._trees[place], self._trees[partner])
+        joint = self._joint_row(place, partner, merged.rate / ONE)
+        self._trees[place] = merged
+        self._gone.add(partner)
+        self._rate[place], self._overlap[place] = merged.rate / ONE, merged.overlap / ONE
+        # a tree that is gone has so many edges that no merge with it saves
+        self._rate[partner], self._overlap[partner] = INFINITE, 0.0
+        self._age[place] += 1
+        self._age[partner] += 1
+        self._candidates[partner], self._best[partner], self._floor[partner] = [], 0.0, INFINITE
+        self._common[place] = joint
+        for row, value in zip(self._common, joint, strict=True):
+            row[place] = value
+        self._announce(place)
+
+    def _joint_row(self, place: int, partner: int, rate: float) -> list[float]:
+        """What the merged tree has in common with every other.
+
+        What all three have in common is at least about what it would be if both parts met the other independently, and
+        more where the parts are alike.
+        """
+        ours, theirs = self._common[place], self._common[partner]
+        both = ours[partner]
+        alike, likewise = both / self._rate[place], both / self._rate[partner]
+        joint = [
+            mine + yours - max(mine * yours / other, min(mine * alike, yours * likewise))
+            for mine, yours, other in zip(ours, theirs, self._rate, strict=True)
+        ]
+        joint = list(map(min, joint, repeat(rate)))
+        joint[partner] = joint[place] = 0.0
+        return joint
+
+    def _announce(self, place: int) -> None:
+        """Tell all trees of the merged one, and find its own partners."""
+        age, gains = self._age[place], self._gains(place)
+        for other, (gain, floor) in enumerate(zip(gains, self._floor, strict=True)):
+            if gain > floor and other != place:
+                insort(self._candidates[other], (gain, place, age))
+                if gain > self._best[other]:
+                    self._best[other] = gain
+        self._look(place, gains)
+
+    def _forget_the_gone(self) -> None:
+        """Close the gaps that trees leave when they are merged into others."""
+        stays = [place not in self._gone for place in range(len(self._trees))]
+        moved = {old: new for new, old in enumerate(compress(range(len(stays)), stays))}
+        self._candidates = [
+            [
+                (gain, moved[partner], age)
+                for gain, partner, age in candidates
+                if partner in moved and self._age[partner] == age
+            ]
+            for candidates in compress(self._candidates, stays)
+        ]
+        self._common = [list(compress(row, stays)) for row in compress(self._common, stays)]
+        self._trees = list(compress(self._trees, stays))
+        self._rate = list(compress(self._rate, stays))
+        self._overlap = list(compress(self._overlap, stays))
+        self._age = list(compress(self._age, stays))
+        self._floor = list(compress(self._floor, stays))
+        self._best = list(compress(self._best, stays))
+        self._gone = set()
