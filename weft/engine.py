@@ -400,7 +400,7 @@ class Engine:
         """Everything that is decided for the queries registered now."""
         return self.planner(stream).plan()
 
-    def answers(self, name: str) -> Answers:
+    def _answers(self, name: str) -> Answers:
         """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
         stream = self.registry.stream_of(name)
         if stream is not None and self._runs(stream):
@@ -415,7 +415,7 @@ class Engine:
         state, query = self._committed_state(stream).reload(partial(self.registry.read, name))
         if query.row.stream != stream:
             # Dropped and registered again, on another stream.
-            return self.answers(name)
+            return self._answers(name)
         return Answers(query, state, self.reader)
 
     def registered(self, name: str) -> Registered:

@@ -203,6 +203,7 @@ OPEN = """
 import sys
 from at_once import at_once
 from weft.store.catalog import Catalog
+from weft.store.definition import QueryDefinition
 from weft.store.tables import QueryRow
 
 def create(number):
