@@ -16,7 +16,7 @@ from weft.backend.interface import ALL, BackendError, FinishedRun, Finishing, Me
 from weft.backend.merge import merge_sql
 from weft.backend.runs import runs, runs_of
 from weft.backend.statements import finishing_sql, members_sql, selection_sql, starts_sql
-from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, without
+from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, within, without
 from weft.segments.cache import Recent, TableCache
 from weft.segments.files import Files, Written
 from weft.segments.roll import REQUEST, common_roll, is_on_roll, roll_of, with_roll
@@ -59,7 +59,7 @@ class DriverBackend:
             table = shaped(tables, shape_of(selection, tables)).select(list(selection.columns))
         else:
             sql, bound = self._select(selection)
-            table = self._run(sql, bound)
+            table = self._run(f"SELECT * FROM {sql}", bound)
             table = table if selection.schema is None else conform(table, selection.schema)
         return TableRows(table.sort_by([(name, "ascending") for name in order]) if order else table)
 
@@ -67,12 +67,12 @@ class DriverBackend:
         sql, tables = self._select(merge.rows)
         if merge.cells:
             tables = {name: wider_cells(table, merge.cells) for name, table in tables.items()}
-        table = self._run(merge_sql(f"({sql})", merge.keys, merge.statistics, merge.beside), tables)
+        table = self._run(merge_sql(sql, merge.keys, merge.statistics, merge.beside), tables)
         return TableRows(table if merge.schema is None else conform(table, merge.schema))
 
     def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
         sql, tables = self._select(selection)
-        measured = self._run(f"SELECT {', '.join(aggregates)} FROM ({sql})", tables)
+        measured = self._run(f"SELECT {', '.join(aggregates)} FROM {sql}", tables)
         return tuple(column[0].as_py() for column in measured.columns)
 
     def finish(self, finishing: Finishing) -> Rows:
@@ -103,7 +103,8 @@ class DriverBackend:
                 text, bound = self._select(selection, f"{number}_{place}_")
                 texts.append(text)
                 tables |= bound
-            sql = sql.replace(f"{{part{number}}}", f"({' UNION ALL '.join(texts)})")
+            rows = texts[0] if len(texts) == 1 else f"({' UNION ALL '.join(f'SELECT * FROM {text}' for text in texts)})"
+            sql = sql.replace(f"{{part{number}}}", rows)
         table = self._run(sql, tables)
         table = table.rename_columns(schema.names).cast(schema)
         return table if after is None else table.filter(pc.greater(table.column(0), after))
@@ -119,18 +120,22 @@ class DriverBackend:
         self._indexes.forget(gone)
 
     def _select(self, selection: Selection, label: str = "") -> tuple[str, Tables]:
-        """A selection as SELECT over named tables: one table for each source that has any."""
-        loaded = [(source, tables) for source in selection.sources if (tables := self._load(source))]
+        """A selection as what stands after FROM, over named tables: one table for all sources under one condition."""
+        loaded: dict[Source, list[pa.Table]] = {}
+        for source in selection.sources:
+            if source.rows:
+                loaded.setdefault(Source((), source.where, source.beside), []).extend(self._load(source))
         if not loaded:
             assert selection.schema is not None, "a selection of no rows says which columns they would have"
-            loaded = [(Source((), ALL, selection.sources[0].beside), [selection.schema.empty_table()])]
-        shape = shape_of(selection, loaded[0][1])
-        named = {f"weft_{label}{place}": each for place, each in enumerate(loaded)}
+            loaded = {Source((), ALL, selection.sources[0].beside): [selection.schema.empty_table()]}
+        shape = shape_of(selection, next(iter(loaded.values())))
+        named = {f"weft_{label}{place}": each for place, each in enumerate(loaded.items())}
         sql = selection_sql(selection, [(name, source) for name, (source, _) in named.items()])
+        sql = f"weft_{label}0" if len(named) == 1 and _is_plain(selection) else f"({sql})"
         return sql, {name: shaped(tables, shape) for name, (_, tables) in named.items()}
 
     def _load(self, source: Source) -> list[pa.Table]:
-        return [table for rows in source.rows for table in self._tables(rows)]
+        return [within(table, source.span) for rows in source.rows for table in self._tables(rows)]
 
     def _tables(self, rows: SegmentRow | Rows | FinishedRun) -> Iterator[pa.Table]:
         match rows:

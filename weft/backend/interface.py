@@ -62,11 +62,16 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of stored files, or fresh ones, that a condition keeps, each with further columns beside its own."""
+    """The rows of stored files, or fresh ones, that a condition keeps, each with further columns beside its own.
+
+    Of rows with a `span` only those count that start from the one moment to before the other. A column of several
+    values (`unnest`) gives a row for each.
+    """
 
     rows: tuple[SegmentRow | Rows | FinishedRun, ...]
     where: str = ALL
     beside: tuple[Term, ...] = ()
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def _source_sql(name: str, source: Source, columns: Sequence[str]) -> str:
 def _each_window(sql: str, columns: Sequence[str], windows: Windows) -> str:
     kept = [quoted(column) for column in columns if column not in (START, LATE)]
     ends = (windows.first, windows.last, windows.length, windows.slide)
-    return _exploded(sql, kept, *map(str, ends))
+    return _exploded(f"({sql})", kept, *map(str, ends))
 
 
 def _exploded(
@@ -44,20 +44,20 @@ def _exploded(
     ends = f"unnest(range(greatest({next_end}, {first}), least({START} + {length}, {last}) + 1, {slide}))"
     kept = "".join(f"{column}, " for column in columns)
     return (
-        f"SELECT * EXCLUDE ({LATE}) FROM (SELECT {LATE}, {kept}{ends} AS {END} FROM ({rows}){joined}) "
+        f"SELECT * EXCLUDE ({LATE}) FROM (SELECT {LATE}, {kept}{ends} AS {END} FROM {rows}{joined}) "
         f"WHERE {LATE} < {END}"
     )
 
 
 def starts_sql(rows: str) -> str:
     """The slices that rows are in, each once, as on time: which windows hold them is asked of the slices alone."""
-    return f"SELECT DISTINCT {START}, CAST({ON_TIME} AS BIGINT) AS {LATE} FROM ({rows})"
+    return f"SELECT DISTINCT {START}, CAST({ON_TIME} AS BIGINT) AS {LATE} FROM {rows}"
 
 
 def members_sql() -> str:
     """For every kind of window of `requests` and every slice of `starts`: the ends of due windows that hold it."""
     kinds = " JOIN (SELECT DISTINCT kind, first, last, length, slide FROM requests) ON true"
-    return _exploded("SELECT * FROM starts", ["kind", START], "first", "last", "length", "slide", kinds)
+    return _exploded("starts", ["kind", START], "first", "last", "length", "slide", kinds)
 
 
 def finishing_sql(finishing: Finishing, rows: str) -> str:
@@ -69,7 +69,7 @@ def finishing_sql(finishing: Finishing, rows: str) -> str:
     statistics = finishing.statistics
     kept = ", ".join(quoted(name) for name in (*finishing.keys, *(one.name for one in statistics)))
     windows = (
-        f"SELECT {REQUEST}, {END}, {kept} FROM ({rows}) AS slices JOIN requests ON {finishing.condition} "
+        f"SELECT {REQUEST}, {END}, {kept} FROM {rows} AS slices JOIN requests ON {finishing.condition} "
         f"JOIN members ON members.{START} = slices.{START} AND members.kind = requests.kind WHERE {LATE} < {END}"
     )
     keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in finishing.keys)]

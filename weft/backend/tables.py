@@ -58,7 +58,14 @@ def shaped(tables: Iterable[pa.Table], shape: pa.Schema) -> pa.Table:
         table.select(shape.names) if set(shape.names) <= set(table.column_names) else conform(table, shape)
         for table in tables
     ]
-    return pa.concat_tables(alike, promote_options="default")
+    return alike[0] if len(alike) == 1 else pa.concat_tables(alike, promote_options="default")
+
+
+def within(rows: pa.Table, span: tuple[int, int] | None) -> pa.Table:
+    """The rows that start in a span of time."""
+    if span is None:
+        return rows
+    return rows.filter(pc.and_(pc.greater_equal(rows[START], span[0]), pc.less(rows[START], span[1])))
 
 
 def marked(rows: pa.Table, starts: frozenset[int], late: int) -> pa.Table:

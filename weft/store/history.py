@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from weft.backend.interface import ALL, Backend, Selection, Source
+from weft.backend.interface import Backend, Selection, Source
 from weft.errors import StateError
 from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
-from weft.segments.rows import LEVEL, START, STRAGGLER, row_schema
-from weft.segments.segment import EARLIEST, SegmentRow
+from weft.segments.rows import LEVEL, STRAGGLER, row_schema
+from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.change import Product, tick_product
 from weft.store.derive import derived
 from weft.store.seal import kept_statistics
@@ -142,12 +142,15 @@ def _copy(
 
 def _slices(files: Iterable[SegmentRow], donor: Synopsis) -> tuple[Source, ...]:
     """The rows of files that stand for slices: no blocks, and nothing that a block file holds already."""
-    groups: dict[str, list[SegmentRow]] = {}
+    blocks, partly, whole = list[SegmentRow](), list[SegmentRow](), list[SegmentRow]()
     for file in files:
-        where = ALL
         if file.kind == "block":
-            where = f"{LEVEL} IN (0, {STRAGGLER})"
-        elif donor.clock.sliced and file.batch_to <= donor.node.sealed_batch:
-            where = f"{START} >= {donor.node.sealed_time}"
-        groups.setdefault(where, []).append(file)
-    return tuple(Source(tuple(group), where) for where, group in groups.items())
+            blocks.append(file)
+        else:
+            sealed = donor.clock.sliced and file.batch_to <= donor.node.sealed_batch
+            (partly if sealed else whole).append(file)
+    return (
+        Source(tuple(blocks), f"{LEVEL} IN (0, {STRAGGLER})"),
+        Source(tuple(partly), span=(donor.node.sealed_time, LATEST)),
+        Source(tuple(whole)),
+    )

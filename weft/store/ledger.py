@@ -83,13 +83,22 @@ def ledger_schema(dimensions: Iterable[Dimension]) -> pa.Schema:
 
 def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batch_id: int, watermark: int) -> Merge:
     """The ledger of one tick: for each kind of window the partial rows of the slices that no open one holds."""
-    sources = []
-    for window, starts in missed.items():
-        constants = (f"CAST({batch_id} AS BIGINT)", f"CAST({watermark} AS BIGINT)", f"'{window}'")
-        beside = tuple(zip(constants, ("batch", "watermark", "window"), strict=True))
-        sources.append(Source((rows,), f"{START} IN ({', '.join(map(str, starts))})", beside))
+    windows: dict[int, list[str]] = {}
+    for window, slices in missed.items():
+        for start in slices:
+            windows.setdefault(start, []).append(f"'{window}'")
+    # Slices that are equally late miss the same windows.
+    starts: dict[str, list[str]] = {}
+    for start, kinds in windows.items():
+        starts.setdefault(f"[{', '.join(kinds)}]", []).append(str(start))
+    cases = (f"WHEN {START} IN ({', '.join(some)}) THEN {kinds}" for kinds, some in starts.items())
+    beside = (
+        (f"CAST({batch_id} AS BIGINT)", "batch"),
+        (f"CAST({watermark} AS BIGINT)", "watermark"),
+        (f"unnest(CASE {' '.join(cases)} END)", "window"),
+    )
     columns = (*(one.name for one in node.dimensions), ROWS.name)
-    return _merged(node, Selection(tuple(sources), columns), "batch", "watermark")
+    return _merged(node, Selection((Source((rows,), beside=beside),), columns), "batch", "watermark")
 
 
 def merged_ledgers(node: Node, ledgers: Sequence[SegmentRow], readers: LateReaders, newest: int | None) -> Merge:

@@ -135,13 +135,11 @@ def _blocks(
 
 def fresh_slices(sealing: Sealing, ticks: Sequence[SegmentRow], statistics: Sequence[Statistic]) -> Merge:
     """Rows of the ticks that start before the new sealed moment and were not sealed yet, merged by slice."""
-    within = f"{START} < {sealing.after}"
+    partly = tuple(file for file in ticks if file.batch_to <= sealing.before_batch)
+    whole = tuple(file for file in ticks if file.batch_to > sealing.before_batch)
     sources = (
-        Source(
-            tuple(file for file in ticks if file.batch_to <= sealing.before_batch),
-            f"{within} AND {START} >= {sealing.before}",
-        ),
-        Source(tuple(file for file in ticks if file.batch_to > sealing.before_batch), within),
+        Source(partly, span=(sealing.before, sealing.after)),
+        Source(whole, span=(EARLIEST, sealing.after)),
     )
     level = f"CAST(CASE WHEN {START} < {sealing.before} THEN {STRAGGLER} ELSE 0 END AS TINYINT)"
     return _merge(sealing.node, sources, ((START, START), (LATE, LATE), (level, LEVEL)), statistics)
