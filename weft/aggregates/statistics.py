@@ -135,7 +135,8 @@ def statistic(
     return Statistic(basic, arguments, kind, where, needs)
 
 
-ROWS = statistic("count")
+# count(*), which every node holds.
+ROW_COUNT = statistic("count")
 
 
 def hashable(one: Statistic) -> bool:

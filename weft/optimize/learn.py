@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.duck import Duck
 from weft.backend.merge import quoted
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
@@ -18,7 +18,7 @@ from weft.store.derive import NewRows
 from weft.store.state import StreamState
 
 VALUE_KINDS = "approx_count_distinct({0}) + max(CAST({0} IS NULL AS INT))"
-TRUE_SHARE = f"coalesce(sum({ROWS.name}) FILTER (WHERE {{0}}) / sum({ROWS.name}), 0)"
+TRUE_SHARE = f"coalesce(sum({ROW_COUNT.name}) FILTER (WHERE {{0}}) / sum({ROW_COUNT.name}), 0)"
 # Every tick teaches rows and pace; groups change slowly, so they are counted at first and then now and then.
 FIRST_TICKS, EVERY = 3, 8
 

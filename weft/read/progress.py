@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced, micros
 from weft.backend.merge import quoted
 from weft.plan.needs import Needs
@@ -39,7 +39,7 @@ def counted_rows(answers: Answers) -> int:
         if synopsis is not None:
             synopsis = state.within(synopsis, stay.since, stay.until)
         if synopsis is not None and synopsis.data:
-            names = [*synopsis.dimensions, ROWS.name]
+            names = [*synopsis.dimensions, ROW_COUNT.name]
             source = slice_rows(cache, synopsis, names, cache.get(synopsis.data[0]).schema, -NEVER, NEVER)
             total += _sum_rows(answers, stay.needs, f"({source.sql})", source.tables)
     return total
@@ -64,5 +64,5 @@ def late_rows(answers: Answers) -> int:
 
 def _sum_rows(answers: Answers, needs: Needs, source: str, tables: Mapping[str, pa.Table]) -> int:
     """The rows behind partial rows of the query's node that its predicate lets through."""
-    total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
+    total = f"SELECT CAST(coalesce(sum({quoted(ROW_COUNT.name)}), 0) AS BIGINT) AS n FROM {source} "
     return int(answers.reader.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())

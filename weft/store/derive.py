@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
@@ -116,7 +116,7 @@ def _without_dead(rows: pa.Table, lateness: Lateness) -> pa.Table:
 
 
 def _row_count(rows: pa.Table) -> int:
-    return int(pc.sum(rows[ROWS.name]).as_py() or 0)
+    return int(pc.sum(rows[ROW_COUNT.name]).as_py() or 0)
 
 
 def merge_from(duck: Duck, node: Node, rows: pa.Table, *, batch_id: int) -> pa.Table:

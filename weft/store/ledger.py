@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
 from weft.backend.duck import Duck
 from weft.backend.merge import merge_sql, quoted
@@ -74,7 +74,7 @@ def write_ledger(
     duck: Duck, node: Node, missed: Iterable[tuple[Sliced, pa.Table]], batch_id: int, watermark: int
 ) -> pa.Table | None:
     """The ledger of one tick, of the partial rows that each kind of window missed; None where there are none."""
-    names = [*(one.name for one in node.dimensions), ROWS.name]
+    names = [*(one.name for one in node.dimensions), ROW_COUNT.name]
     found = [_entered(rows.select(names), window, batch_id, watermark) for window, rows in missed if rows.num_rows]
     return _merged(duck, node, found, "weft_rows", "batch", "watermark") if found else None
 
@@ -111,7 +111,7 @@ def _merged(
         ('"window"', "window"),
         *((quoted(one.name), one.name) for one in node.dimensions),
     ]
-    return duck.run(merge_sql(source, keys, [ROWS]), {"weft_rows": gather(ledgers)})
+    return duck.run(merge_sql(source, keys, [ROW_COUNT]), {"weft_rows": gather(ledgers)})
 
 
 def gather(ledgers: Iterable[pa.Table]) -> pa.Table:
