@@ -11,7 +11,7 @@ from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.algebra.expressions import Call, Column, Expression, Literal
-from weft.algebra.size import LETTERS, MAX_WRITTEN, size
+from weft.algebra.size import LETTERS_PER_PART, MAX_WRITTEN, size
 from weft.algebra.types import BOOLEAN, INT, STRING
 from weft.errors import SqlError
 from weft.sql.bind import compile_query
@@ -100,7 +100,7 @@ def test_parts_are_counted_as_a_tree() -> None:
     for _ in range(200):
         found = Call("+", (found, found), INT)
     assert size(found) == 2**201 - 1
-    assert size(Literal("x" * LETTERS * 3, STRING)) == 4
+    assert size(Literal("x" * LETTERS_PER_PART * 3, STRING)) == 4
     flag = Column("f", BOOLEAN)
     written_out = Call("in", (flag, *[Literal(True, BOOLEAN)] * 5), BOOLEAN)
     assert size(written_out) == 1 + 5 + 5
