@@ -44,7 +44,7 @@ class Statistic:
         return f"{self.basic}({inside}){where}"
 
 
-# The names that basic statistics have in a query, where those differ from their own.
+# The names that basic statistics have in a query, where these differ from their own.
 SPELLED = {"wide_sum": "sum", "least": "min_by", "greatest": "max_by"}
 
 

@@ -40,7 +40,7 @@ class Clock(Enum):
         return self is Clock.EVENT_TIME
 
     def feeds(self, other: Clock) -> bool:
-        """Whether nodes by the other clock can derive from this clock's: slices add up to totals, totals to no slice."""
+        """Whether nodes by the other clock can derive from this clock's: slices make up totals, totals no slice."""
         return self is other or self.sliced
 
     def joined(self, other: Clock) -> Clock:
