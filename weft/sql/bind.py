@@ -200,7 +200,7 @@ class _QueryBinder:
         return Groups(tuple(sorted(set(expressions), key=text)))
 
     def _named(self, node: exp.Expr) -> exp.Expr:
-        """The item of SELECT that an ordinal or an alias in GROUP BY stands for; a real column comes before an alias."""
+        """The item of SELECT that an ordinal or an alias in GROUP BY stands for; a real column wins over an alias."""
         if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
             return self._item(node)
         if isinstance(node, exp.Column) and not node.table and self.scope.column(node.name) is None:

@@ -91,7 +91,7 @@ def unsupported(sql: str, clause: str, offset: int) -> SqlError:
 
 
 def keep_words(sql: str, tokens: Sequence[Token]) -> None:
-    """Refuse words that no query of ours holds; turn other keywords that are not ours into plain names, in the tokens."""
+    """Refuse words that no query of ours holds; turn other foreign keywords into plain names, within the tokens."""
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else NOTHING
         after = tokens[at + 1] if at + 1 < len(tokens) else NOTHING
