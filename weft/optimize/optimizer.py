@@ -21,14 +21,14 @@ from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, collect
 from weft.plan.placement import Placement
-from weft.plan.search import Found, Search, apart, likeness
+from weft.plan.search import Search, SearchResult, apart, likeness
 from weft.registry.registered import Registered
 
 log = logging.getLogger("weft.plan")
 
 SHARING = ("auto", "everything", "nothing")
 # A move costs a compilation on Spark and keeps two places readable for a while: it has to save this share of a tick.
-WORTH = 0.1
+LEAST_SAVED_SHARE = 0.1
 # A query that moved so often, and still reads from all those places, stays where it is.
 MOST_PASTS = 8
 # Facts that changed by this factor are a reason to search again; so are this share of the queries.
@@ -42,7 +42,7 @@ class Searched:
 
     queries: frozenset[str]
     facts: Facts
-    found: Found
+    result: SearchResult
     now: float
     costs: Costs
 
@@ -93,13 +93,13 @@ class Optimizer:
             placed |= self._search(queries, facts).place(unlike, {**settled, **placed})
         return placed
 
-    def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[Found, dict[str, Placement]]:
+    def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[SearchResult, dict[str, Placement]]:
         """Search now, and the moves that are worth it."""
         searched = self._run(queries, facts)
         if self._sharing != "auto" or not facts.ticks:
-            return searched.found, {}
+            return searched.result, {}
         self._done = searched
-        return searched.found, self._take(queries)
+        return searched.result, self._take(queries)
 
     def place(self, queries: Mapping[str, Registered], facts: Facts, name: str) -> Placement | None:
         """Where a query that is new among these would go; None where everything goes to one place."""
@@ -131,10 +131,10 @@ class Optimizer:
             return {}
         self.last = done
         self.generation += 1
-        moves = _different(queries, {name: done.found.placements[name] for name in queries if name in done.queries})
-        if not moves or done.found.price > (1 - WORTH) * done.now:
+        moves = _different(queries, {name: done.result.placements[name] for name in queries if name in done.queries})
+        if not moves or done.result.price > (1 - LEAST_SAVED_SHARE) * done.now:
             return {}
-        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.found.price, "before": done.now}
+        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.result.price, "before": done.now}
         log.info("queries move", extra=saved)
         return moves
 

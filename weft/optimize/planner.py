@@ -15,7 +15,7 @@ from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
 from weft.plan.cost import Costs
 from weft.plan.placement import Placement
-from weft.plan.search import Found
+from weft.plan.search import SearchResult
 from weft.registry.changes import elsewhere, forgotten, moves
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
@@ -73,7 +73,7 @@ class Planner:
         )
         return before, after
 
-    def optimize(self) -> Found:
+    def optimize(self) -> SearchResult:
         """Search for a better plan now; the next tick follows it if that is worth a move."""
         with self.turn:
             found, placements = self.optimizer.optimize(self.queries(), facts_of(self.state))

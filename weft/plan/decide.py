@@ -36,7 +36,7 @@ from weft.plan.slices import Slicing
 MOST_JOINED = 200
 # Sharing is left, and a union that nobody asked for is made, only for at least this much of a tick, in seconds: counts
 # are guesses until something runs.
-WORTH = 2e-3
+LEAST_SAVING = 2e-3
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Decider:
             parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
             if parent is not None:
                 derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
-                if derived <= base + rows[node] * _columns(draft) * self.costs.out + WORTH:
+                if derived <= base + rows[node] * _columns(draft) * self.costs.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
             Group(one.dimensions, one.clock, one.tree, (node,), rows[node], node, 0)
@@ -171,7 +171,7 @@ class Decider:
             if joined is not None:
                 apart = self._cost(draft, alive[a], base) + self._cost(draft, alive[b], base)
                 gain = apart - self._cost(draft, joined, base)
-                if gain > WORTH:
+                if gain > LEAST_SAVING:
                     heapq.heappush(heap, (-gain, a, b))
 
         for a in alive:

@@ -42,7 +42,7 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
     for node in network.base:
         lines += _tree(node, network, 1, bill)
     lines += [f"  {node_label(node)} computed no more, kept for windows from before a move" for node in network.retired]
-    refused, more = some_refusals(network, sorted(network.stored))
+    refused, more = first_refusals(network, sorted(network.stored))
     if refused:
         lines.append("  not shared")
         label = {node: node_label(network.by_id[node]) for one in refused for node in (one.node, one.other)}
@@ -51,7 +51,7 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
     return "\n".join(lines)
 
 
-def some_refusals(network: Network, nodes: Iterable[str], most: int = MAX_REFUSALS) -> tuple[list[NotShared], bool]:
+def first_refusals(network: Network, nodes: Iterable[str], most: int = MAX_REFUSALS) -> tuple[list[NotShared], bool]:
     """What these nodes are not computed from, by name, up to so many; and whether there is more."""
     found = list(islice((one for node in nodes for one in network.refusals(node)), most + 1))
     return sorted(found[:most], key=lambda one: (one.node, one.other)), len(found) > most
@@ -90,7 +90,7 @@ def explain_query(
 
 def refusal_lines(network: Network, node: str) -> list[str]:
     """What a node is not computed from, and why."""
-    refused, more = some_refusals(network, [node])
+    refused, more = first_refusals(network, [node])
     lines = [f"    not from {node_label(network.by_id[one.other])}: {one.reason}" for one in refused]
     return [*lines, *(["    nor from more nodes"] if more else [])]
 

@@ -16,13 +16,13 @@ from weft.plan.dimensions import Dimension
 Names = frozenset[str]
 
 # What is assumed of a stream that never ran, and of a dimension that was never counted.
-ROWS = 100_000
-SPAN = 60_000_000
-GROUPS = 100
+ASSUMED_ROWS = 100_000
+ASSUMED_SPAN = 60_000_000
+ASSUMED_GROUPS = 100
 # A truth that was never counted: most rows of a stream are on one side of most predicates.
-TRUTHS = 1.4
+ASSUMED_TRUTH_KINDS = 1.4
 # More groups than any tick has rows.
-MANY = 1e15
+COUNTLESS = 1e15
 # How much a new count weighs against what was known before.
 WEIGHT = 0.5
 MOST_COUNTS = 2_000
@@ -32,8 +32,8 @@ MOST_COUNTS = 2_000
 class Facts:
     """Rows and microseconds of event time in a tick, and how many kinds of groups there are by dimension set."""
 
-    rows: float = ROWS
-    span: float = SPAN
+    rows: float = ASSUMED_ROWS
+    span: float = ASSUMED_SPAN
     groups: Mapping[Names, float] = field(default_factory=dict)
     ticks: int = 0
 
@@ -93,8 +93,8 @@ def kinds_behind(seen: float, rows: float) -> float:
     5000
     """
     if seen >= 0.999 * rows:
-        return MANY
-    low, high = max(seen, 1e-9), MANY
+        return COUNTLESS
+    low, high = max(seen, 1e-9), COUNTLESS
     for _ in range(80):
         middle = math.sqrt(low * high)
         if occupied(middle, rows) < seen:
@@ -119,7 +119,10 @@ class Estimates:
     def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
         self.facts = facts
         self._most = {one.name: _most(one, cuts) for one in dimensions}
-        self._typical = {one.name: TRUTHS if is_truth(one) else self._most[one.name] or GROUPS for one in dimensions}
+        self._typical = {
+            one.name: ASSUMED_TRUTH_KINDS if is_truth(one) else self._most[one.name] or ASSUMED_GROUPS
+            for one in dimensions
+        }
         self._known = facts.groups
         self._kinds: dict[Names, float] = {}
 
@@ -149,10 +152,10 @@ class Estimates:
                 rest -= part
                 guess *= self._known[part]
         for name in rest:
-            guess *= self._typical.get(name, GROUPS)
+            guess *= self._typical.get(name, ASSUMED_GROUPS)
         wider = [self._known[one] for one in self._known if names < one]
-        most = math.prod(self._most.get(name) or MANY for name in names)
-        return max(1.0, min([guess, most, MANY, *wider]))
+        most = math.prod(self._most.get(name) or COUNTLESS for name in names)
+        return max(1.0, min([guess, most, COUNTLESS, *wider]))
 
 
 def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:

@@ -159,7 +159,7 @@ def _places(queries: Mapping[str, Needs], families: list[Family]) -> dict[str, t
     return places
 
 
-def finished_places(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
+def finished_candidates(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
     """Where every part of a query may have been finished ahead, whatever else was registered then.
 
     Under its own line of a family first, else with its whole node.

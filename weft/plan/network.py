@@ -98,7 +98,7 @@ class Network:
         return self.finer.refusals(node)
 
     @cached_property
-    def kept(self) -> Mapping[str, Node]:
+    def with_files(self) -> Mapping[str, Node]:
         """The nodes that have files, or may have: stored ones and retired ones."""
         return {**self.stored, **{node.id: node for node in self.retired}}
 

@@ -71,7 +71,7 @@ Candidate = tuple[Place, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search chose: each query's place, the price, and what it would be to share everything or nothing."""
 
     placements: Mapping[str, Placement]
@@ -97,7 +97,7 @@ class Search:
         self._decider = decider_for(sets, (one.shards for one in queries.values()), facts, costs)
         self._prices: dict[Candidate, float] = {}
 
-    def run(self, now: Mapping[str, Placement] | None = None) -> Found:
+    def run(self, now: Mapping[str, Placement] | None = None) -> SearchResult:
         """Search from sharing everything, and from where queries are now if that is better."""
         together = tuple(("", False) for _ in self.shapes)
         everything, nothing = self.everything(), self.nothing()
@@ -107,8 +107,8 @@ class Search:
         best = self._move(best)
         price = self.price(best)
         if nothing < price:
-            return Found(apart(self._queries), nothing, everything, nothing, self.tried)
-        return Found(self._placements(best, now or {}), price, everything, nothing, self.tried)
+            return SearchResult(apart(self._queries), nothing, everything, nothing, self.tried)
+        return SearchResult(self._placements(best, now or {}), price, everything, nothing, self.tried)
 
     def place(self, fresh: Iterable[str], now: Mapping[str, Placement]) -> dict[str, Placement]:
         """Where new queries go while all others stay: where their like is, or the cheapest of a few places."""

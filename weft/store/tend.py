@@ -77,7 +77,7 @@ def tend(
     """
     sealer = Sealer(duck, cache, network.cuts_read)
     changes = []
-    for name, node in network.kept.items():
+    for name, node in network.with_files.items():
         if name not in state.synopses:
             continue
         change = sealer.change(node, state, reach.get(node.id))

@@ -38,7 +38,7 @@ def exhaustive(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     groups, left = [], (1 << count) - 1
     while left:
         tree = best[left][1]
-        groups.append([place for strand in _chosen(tree) for place in pricing.strands[strand].places])
+        groups.append([place for strand in _chosen(tree) for place in pricing.strands[strand].window_indexes])
         left ^= tree
     return plan_of(tuple(pricing.windows), groups, pricing.rate)
 

@@ -84,7 +84,7 @@ class IncrementalWeave:
 
     @property
     def plan(self) -> WeavePlan:
-        groups = [self._pricing.places(tree) for tree in self._trees.values()]
+        groups = [self._pricing.window_indexes(tree) for tree in self._trees.values()]
         return plan_of(tuple(self._pricing.windows), groups, self.rate)
 
     @property
@@ -105,7 +105,7 @@ class IncrementalWeave:
         strand = self._pricing.drop(self._places[window].pop())
         home = self._home[strand]
         left = self._trees[home].strands
-        if not self._pricing.strands[strand].places:
+        if not self._pricing.strands[strand].window_indexes:
             left = left - {strand}
             del self._home[strand]
         self._forget(home)

@@ -52,7 +52,7 @@ def insert_then_weave(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
             trees.append(new)
         else:
             trees[place] = pricing.join(trees[place], new)
-    return plan_of(tuple(pricing.windows), map(pricing.places, merge(pricing, trees)), pricing.rate)
+    return plan_of(tuple(pricing.windows), map(pricing.window_indexes, merge(pricing, trees)), pricing.rate)
 
 
 def best_partner(pricing: Pricing, new: Bundle, trees: Sequence[Bundle]) -> int | None:
@@ -92,7 +92,7 @@ def local_search(
         # so many random windows in a row that none of them is likely to have been left out
         if content > 5 * count:
             break
-    return plan_of(tuple(pricing.windows), map(pricing.places, trees.values()), pricing.rate)
+    return plan_of(tuple(pricing.windows), map(pricing.window_indexes, trees.values()), pricing.rate)
 
 
 def _move(pricing: Pricing, trees: dict[int, Bundle], home: list[int], strand: int) -> bool:

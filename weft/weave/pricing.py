@@ -47,7 +47,7 @@ class Strand:
     """Windows with the same edges, by place, and how many final aggregations they make on every fragment."""
 
     progressions: frozenset[Progression]
-    places: list[int] = field(default_factory=list)
+    window_indexes: list[int] = field(default_factory=list)
     overlap: int = 0
 
 
@@ -103,7 +103,7 @@ class Pricing:
             self._classes.append((step, first, more[0][1] if more else None))
             self._extend(edges)
         strand = self.strands[number]
-        strand.places.append(place)
+        strand.window_indexes.append(place)
         strand.overlap += overlap_of(window)
         self.strand_of.append(number)
         return number
@@ -111,7 +111,7 @@ class Pricing:
     def drop(self, place: int) -> int:
         """Take a window out; its strand, which may have none left."""
         strand = self.strands[self.strand_of[place]]
-        strand.places.remove(place)
+        strand.window_indexes.remove(place)
         strand.overlap -= overlap_of(self.windows[place])
         return self.strand_of[place]
 
@@ -206,9 +206,9 @@ class Pricing:
         lower, higher = (one, other) if one.rate < other.rate else (other, one)
         return self.row_cost - ((higher.rate - lower.rate) * lower.overlap >> POINT)
 
-    def places(self, bundle: Bundle) -> list[int]:
+    def window_indexes(self, bundle: Bundle) -> list[int]:
         """The windows of a tree, by place."""
-        return [place for one in bundle.strands for place in self.strands[one].places]
+        return [place for one in bundle.strands for place in self.strands[one].window_indexes]
 
     def _bitmap(self, strand: int) -> int:
         bits = self._bits.get(strand)

@@ -99,7 +99,7 @@ class ProbingWork:
     def size(self, bundle: Bundle) -> Size:
         size = self._sizes.get(bundle.strands)
         if size is None:
-            windows = [self._pricing.windows[place] for place in self._pricing.places(bundle)]
+            windows = [self._pricing.windows[place] for place in self._pricing.window_indexes(bundle)]
             slide = lcm(*(micros(window.slide) for window in windows))
             edges = round_to_whole(bundle.rate * slide, ONE * SECOND)
             listed = sum(slide // step for window in windows for step, _ in window.progressions())

@@ -84,10 +84,10 @@ def best_plan(pricing: Pricing, bundles: Sequence[Bundle]) -> WeavePlan:
     Greedy merges alone promise only the last. Plans are compared by the exact prices that the user sees.
     """
     windows = tuple(pricing.windows)
-    found = plan_of(windows, map(pricing.places, bundles), pricing.rate)
+    found = plan_of(windows, map(pricing.window_indexes, bundles), pricing.rate)
     if len(windows) <= 1:
         return found
     # one tree for each strand is never dearer than one for each window
-    apart = plan_of(windows, [strand.places for strand in pricing.strands], pricing.rate)
+    apart = plan_of(windows, [strand.window_indexes for strand in pricing.strands], pricing.rate)
     together = WeavePlan((Tree(windows),), pricing.rate)
     return min((found, together, apart), key=lambda plan: plan.cost)
