@@ -1,7 +1,7 @@
 """How much state a query can need, known when it is registered: slices times groups, as far as groups can be counted.
 
 Counts what the query alone asks of its nodes. Slices: its windows reach from the newest row, which is ahead of the
-watermark by the stream's delay, back over what it keeps and one range. Groups: a dimension has a number of values only
+watermark by the stream's delay, back over what it keeps and a range. Groups: a dimension has a number of values only
 where its expression says so, as a truth, a remainder, or the cells between the query's own thresholds.
 """
 
@@ -20,7 +20,7 @@ from weft.plan.dimensions import Cut, Dimension
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
 
-# How many values a part of a moment has; NULL is one more. A leap second is not among Spark's.
+# How many values a part of a moment has; NULL is counted on top. A leap second is not among Spark's.
 PARTS_OF_TIME = {
     "quarter": 4,
     "month": 12,
@@ -38,7 +38,7 @@ SMALL_BITS = 8
 
 @dataclass(frozen=True)
 class Bound:
-    """How much a query can need at most; None where that is not known. A total without a window is one slice.
+    """How much a query can need at most; None where that is not known. A total without a window is a single slice.
 
     different: the group expressions whose values nobody can count. unbounded_because: why there is no bound at all,
     however many values these turn out to have.
@@ -67,10 +67,11 @@ class Bound:
 
 def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
     """The bound of a query that keeps closed windows that long, None for ever; `delay` is the stream's, in micros."""
-    counts = [_groups(part, dict(needs.cuts)) for part in needs.parts]
+    cuts = dict(needs.cuts)
+    counts = [_groups(part, cuts) for part in needs.parts]
     groups = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
-    endless = {one for part in needs.parts for one in part.dimensions if _values(one, dict(needs.cuts)) is None}
-    different = tuple(sorted({one.spelled for one in endless}))
+    endless = {dimension for part in needs.parts for dimension in part.dimensions if _values(dimension, cuts) is None}
+    different = tuple(sorted({dimension.spelled for dimension in endless}))
     match needs.window:
         case Running():
             because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None
@@ -94,13 +95,13 @@ def slices_over(window: Sliding, span: int) -> int:
     table = edges.table or (0,)
     gaps = [after - before for before, after in pairwise((*table, edges.period))]
     whole, rest = divmod(span, edges.period)
-    # Of the edges of one more turn, a rest meets one if it is there at all, and both if it is longer than the way.
+    # A rest meets an edge of the next turn if there is a rest at all, and both if it is longer than the shorter gap.
     more = 0 if not rest else (2 if len(gaps) == 2 and rest > min(gaps) else 1)
     return whole * len(gaps) + more + 1
 
 
 def _groups(part: Part, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
-    counts = [_values(one, cuts) for one in part.dimensions]
+    counts = [_values(dimension, cuts) for dimension in part.dimensions]
     return None if None in counts else prod(count for count in counts if count is not None)
 
 

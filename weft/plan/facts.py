@@ -19,7 +19,7 @@ Names = frozenset[str]
 ASSUMED_ROWS = 100_000
 ASSUMED_SPAN = 60_000_000
 ASSUMED_GROUPS = 100
-# A truth that was never counted: most rows of a stream are on one side of most predicates.
+# A truth that was never counted: most rows of a stream are on the same side of most predicates.
 ASSUMED_TRUTH_KINDS = 1.4
 # More groups than any tick has rows.
 COUNTLESS = 1e15
@@ -43,18 +43,18 @@ class Facts:
         return {"rows": round(self.rows, 1), "span": round(self.span), "ticks": self.ticks, "groups": groups}
 
     @classmethod
-    def from_definition(cls, kept: Mapping[str, Any]) -> Facts:
-        groups = {frozenset(names.split()): kinds for names, kinds in kept["groups"].items()}
-        return cls(kept["rows"], kept["span"], groups, kept["ticks"])
+    def from_definition(cls, definition: Mapping[str, Any]) -> Facts:
+        groups = {frozenset(names.split()): kinds for names, kinds in definition["groups"].items()}
+        return cls(definition["rows"], definition["span"], groups, definition["ticks"])
 
     def learned(self, rows: int, span: int, seen: Mapping[Names, float]) -> Facts:
-        """The facts after one more tick, in which so many groups were seen; an empty tick teaches nothing."""
+        """The facts after another tick, in which so many groups were seen; an empty tick teaches nothing."""
         if not rows:
             return self
         known = dict(self.groups)
         for names, count in seen.items():
             kinds = max(1.0, kinds_behind(count, rows))
-            # Counted last, kept longest.
+            # The set that was counted last goes to the end, and is forgotten last.
             before = known.pop(names, kinds)
             known[names] = before ** (1 - WEIGHT) * kinds**WEIGHT
         if not self.ticks:
@@ -71,7 +71,8 @@ class Facts:
     def drift(self, other: Facts, sets: Iterable[Names]) -> float:
         """By which factor the most changed of rows, pace and groups differs."""
         pairs = [(self.rows, other.rows), (self.rows / self.span, other.rows / other.span)]
-        pairs += [(self.groups[one], other.groups[one]) for one in sets if one in self.groups and one in other.groups]
+        counted = (names for names in sets if names in self.groups and names in other.groups)
+        pairs += [(self.groups[names], other.groups[names]) for names in counted]
         return max(max(a, b, 1e-9) / max(min(a, b), 1e-9) for a, b in pairs)
 
 
@@ -105,7 +106,7 @@ def kinds_behind(seen: float, rows: float) -> float:
 
 
 def truth_kinds(share: float) -> float:
-    """How many groups a truth tells apart that holds for this share of the rows: e to its entropy, one to two.
+    """How many groups a truth tells apart that holds for this share of the rows: e to its entropy, 1 to 2.
 
     >>> truth_kinds(0.5), truth_kinds(1.0), round(truth_kinds(0.01), 2)
     (2.0, 1.0, 1.06)
@@ -118,20 +119,20 @@ class Estimates:
 
     def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
         self.facts = facts
-        self._most = {one.name: _most(one, cuts) for one in dimensions}
+        self._most = {dimension.name: _most(dimension, cuts) for dimension in dimensions}
         self._typical = {
-            one.name: ASSUMED_TRUTH_KINDS if is_truth(one) else self._most[one.name] or ASSUMED_GROUPS
-            for one in dimensions
+            dimension.name: ASSUMED_TRUTH_KINDS if is_truth(dimension) else self._most[dimension.name] or ASSUMED_GROUPS
+            for dimension in dimensions
         }
         self._known = facts.groups
         self._kinds: dict[Names, float] = {}
 
     def kinds(self, names: Names) -> float:
         """How many groups there would be if the stream went on for ever."""
-        found = self._kinds.get(names)
-        if found is None:
-            found = self._kinds[names] = self._guess(names)
-        return found
+        kinds = self._kinds.get(names)
+        if kinds is None:
+            kinds = self._kinds[names] = self._guess(names)
+        return kinds
 
     def rows(self, names: Names, slice_length: float | None) -> float:
         """How many partial rows a tick makes by these dimensions, in slices so long, or without any."""
@@ -146,25 +147,25 @@ class Estimates:
         if names in self._known:
             return max(1.0, self._known[names])
         rest, guess = set(names), 1.0
-        parts = [one for one in self._known if one < names]
-        for part in sorted(parts, key=lambda one: (-len(one), self._known[one], sorted(one))):
+        parts = [known for known in self._known if known < names]
+        for part in sorted(parts, key=lambda known: (-len(known), self._known[known], sorted(known))):
             if part and part <= rest:
                 rest -= part
                 guess *= self._known[part]
         for name in rest:
             guess *= self._typical.get(name, ASSUMED_GROUPS)
-        wider = [self._known[one] for one in self._known if names < one]
+        wider = [self._known[known] for known in self._known if names < known]
         most = math.prod(self._most.get(name) or COUNTLESS for name in names)
         return max(1.0, min([guess, most, COUNTLESS, *wider]))
 
 
 def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:
-    """The most kinds that a dimension can have, where its type says so; NULL is one."""
+    """The most kinds that a dimension can have, where its type says so; NULL is a kind too."""
     if dimension.cells:
         return cuts.get(dimension.name, 1) + 2
     return 3 if is_truth(dimension) else None
 
 
 def is_truth(dimension: Dimension) -> bool:
-    """Whether a dimension says only yes or no."""
+    """Whether a dimension is only true, false or unknown."""
     return dimension.type.name == "boolean" and not dimension.cells
