@@ -38,7 +38,7 @@ CHANGED = 0.1
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that is done: its queries, facts, prices and result, and the price of the placements before it (`now`)."""
+    """A search that is done: its queries, facts, prices and result, and the price of the placements before it."""
 
     queries: frozenset[str]
     facts: Facts

@@ -38,7 +38,7 @@ SMALL_BITS = 8
 
 @dataclass(frozen=True)
 class Bound:
-    """How much a query can need at most; None where that is not known. A total without a window is a single slice.
+    """The most state that a query can need; None where that is not known. A total without a window is a single slice.
 
     different: the group expressions whose values nobody can count. unbounded_because: why there is no bound at all,
     however many values these turn out to have.
@@ -84,7 +84,7 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
 
 
 def slices_over(window: Sliding, span: int) -> int:
-    """How many slices of these windows a stretch of time of that length can meet, wherever it begins.
+    """The most slices of a window that a stretch of time of this length can meet, wherever it begins.
 
     >>> minute = Sliding(range=timedelta(minutes=1), slide=timedelta(minutes=1))
     >>> slices_over(minute, 60_000_000), slices_over(minute, 60_000_001)
@@ -106,14 +106,14 @@ def _groups(part: Part, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
 
 
 def _values(dimension: Dimension, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
-    """How many values a dimension can have, NULL among them; None for who knows."""
+    """How many values a dimension can have, NULL among them; None where nobody can know."""
     if dimension.cells:
         return len(cuts.get(dimension.name, ())) + 2
     return values_of(dimension.expression)
 
 
 def values_of(expression: Expression) -> int | None:
-    """How many values an expression can have, NULL among them; None for who knows."""
+    """How many values an expression can have, NULL among them; None where nobody can know."""
     match expression:
         case Literal():
             return 1
@@ -137,7 +137,7 @@ def values_of(expression: Expression) -> int | None:
 
 
 def _remainders(expression: Call) -> int | None:
-    """A remainder has the sign of what was divided, so all but zero come twice; pmod has none below zero."""
+    """How many values a remainder can have: with the sign of the dividend all but zero come twice, pmod has no sign."""
     divisor = expression.arguments[1]
     if not isinstance(divisor, Literal) or not isinstance(divisor.value, int) or not divisor.value:
         return None

@@ -68,7 +68,7 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Load:
-    """What pricing needs to know of a node: partial rows in a tick, its parent's, and what becomes of them.
+    """What pricing needs to know of a node: its partial rows in a tick, its parent's, and what becomes of them.
 
     values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
     through, and families: in how many statements.
@@ -83,29 +83,29 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Carried:
-    """What every base node carries along because the same statement computes them all: grouping keys and statistics."""
+class Width:
+    """The grouping keys and statistics that every base node carries along, as the same statement computes them all."""
 
     keys: int
     measures: int
 
 
-def carried_by(base: Collection[Node] | Collection[Wanted]) -> Carried:
-    """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
+def width_of(base: Collection[Node] | Collection[Wanted]) -> Width:
+    """The width of the rows of base nodes: the dimensions and slices of all of them, and their statistics."""
     times = {(node.clock, node.tree) for node in base}
     keys = keys_for([node.dimensions for node in base]) + len(times)
-    return Carried(min(MOST_KEYS, keys), len({statistic for node in base for statistic in node.statistics}))
+    return Width(min(MOST_KEYS, keys), len({statistic for node in base for statistic in node.statistics}))
 
 
-def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, float]:
+def amounts_of_node(load: Load, facts: Facts, width: Width) -> dict[str, float]:
     """The amounts that a node asks of a tick."""
     amounts: dict[str, float] = {}
     if load.parent_rows is None:
         amounts = {
             "group": facts.rows,
-            "key": facts.rows * carried.keys,
-            "measure": facts.rows * carried.measures,
-            "out": load.rows * (carried.keys + carried.measures),
+            "key": facts.rows * width.keys,
+            "measure": facts.rows * width.measures,
+            "out": load.rows * (width.keys + width.measures),
         }
     else:
         amounts = {"derive": load.parent_rows * load.values}
@@ -160,7 +160,7 @@ def node_amounts(
     """
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
-    carried = carried_by(network.base)
+    width = width_of(network.base)
     amounts = {
         node.id: amounts_of_node(
             Load(
@@ -172,7 +172,7 @@ def node_amounts(
                 families.get(node.id, 0),
             ),
             facts,
-            carried,
+            width,
         )
         for node in network.nodes
     }

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
-    Carried,
     Costs,
     Load,
+    Width,
     add,
     amounts_of_node,
     amounts_of_rows,
-    carried_by,
     tests_for,
     visits,
+    width_of,
 )
 from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts
@@ -34,8 +34,8 @@ from weft.plan.slices import Slicing
 
 # Beyond this many base nodes only the nodes with the fewest rows are joined in pairs: only they can gain.
 MOST_JOINED = 200
-# Sharing is left, and a union that nobody asked for is made, only for at least this much of a tick, in seconds: counts
-# are guesses until something runs.
+# Sharing is left, and a union that nobody asked for is made, only if that saves this much of a tick, in seconds: counts
+# are guesses until the stream runs.
 LEAST_SAVING = 2e-3
 
 
@@ -47,15 +47,15 @@ class Draft:
     eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
     slicings: Mapping[str, Slicing | None] = field(init=False)
-    carried: Carried = field(init=False)
+    width: Width = field(init=False)
 
     def __post_init__(self) -> None:
         self.slicings = slicings_of(self.wanted)
-        self.carried = carried_by(self.wanted.values())
+        self.width = width_of(self.wanted.values())
 
 
 @dataclass
-class Group:
+class BaseGroup:
     """Base nodes that are derived from their union, which is a member of the group or a node that nobody asked for."""
 
     dimensions: Dimensions
@@ -112,7 +112,7 @@ class Decider:
                 if derived <= base + rows[node] * _columns(draft) * self.costs.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
-            Group(wanted.dimensions, wanted.clock, wanted.tree, (node,), rows[node], node, 0)
+            BaseGroup(wanted.dimensions, wanted.clock, wanted.tree, (node,), rows[node], node, 0)
             for node, wanted in draft.wanted.items()
             if node not in parents
         ]
@@ -137,7 +137,7 @@ class Decider:
         rows = self._rows(draft, everything)
         base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
-        carried = Carried(carried_by(base).keys, draft.carried.measures)
+        width = Width(width_of(base).keys, draft.width.measures)
         parts = []
         for node, wanted in everything.items():
             parent = decision.parents.get(node)
@@ -150,7 +150,7 @@ class Decider:
                 finished,
                 draft.families.get(node, 0),
             )
-            parts.append(amounts_of_node(load, self.facts, carried))
+            parts.append(amounts_of_node(load, self.facts, width))
         sorting = [everything[node] for node in _sorting(everything, decision.parents)]
         tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (base, sorting))
         parts.append(amounts_of_rows(self.facts, tests, _jobs(base) + _jobs(sorting)))
@@ -158,13 +158,13 @@ class Decider:
 
     def _base_cost(self, draft: Draft) -> float:
         """The seconds that another base node costs for all rows of a tick."""
-        costs, carried = self.costs, draft.carried
-        return self.facts.rows * (costs.group + costs.key * carried.keys + costs.measure * carried.measures)
+        costs, width = self.costs, draft.width
+        return self.facts.rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
 
-    def _cost(self, draft: Draft, group: Group, base: float) -> float:
+    def _cost(self, draft: Draft, group: BaseGroup, base: float) -> float:
         return base + group.rows * (self.costs.out * _columns(draft) + self.costs.derive * group.derived)
 
-    def _join(self, draft: Draft, groups: list[Group], base: float) -> list[Group]:
+    def _join(self, draft: Draft, groups: list[BaseGroup], base: float) -> list[BaseGroup]:
         """Join the two groups that save most until no pair saves."""
         groups.sort(key=lambda group: (group.rows, group.members))
         alive = dict(enumerate(groups[:MOST_JOINED]))
@@ -195,8 +195,8 @@ class Decider:
             serial += 1
         return [*alive.values(), *groups[MOST_JOINED:]]
 
-    def _joined(self, draft: Draft, left: Group, right: Group) -> Group | None:
-        """Both groups as one; None where slices differ, or value counts would have to keep what is not counted."""
+    def _joined(self, draft: Draft, left: BaseGroup, right: BaseGroup) -> BaseGroup | None:
+        """Join two groups; None where slices differ, or value counts would have to keep what is not counted."""
         if left.clock.sliced and right.clock.sliced and left.tree != right.tree:
             return None
         clock = left.clock.joined(right.clock)
@@ -209,7 +209,7 @@ class Decider:
             return None
         rows = self.rows(draft, dimensions, clock, tree)
         derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
-        return Group(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
+        return BaseGroup(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
@@ -219,7 +219,7 @@ def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Fac
 
 
 def _columns(draft: Draft) -> int:
-    return draft.carried.keys + draft.carried.measures
+    return draft.width.keys + draft.width.measures
 
 
 def _values(wanted: Wanted) -> int:

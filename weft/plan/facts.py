@@ -1,7 +1,7 @@
-"""Facts: what was learned of a stream by running it, and what they say of nodes that nobody has made yet.
+"""Facts: what was learned of a stream by running it, and what the facts say of nodes that do not exist yet.
 
 Groups are counted by sketches over the partial rows that every tick makes anyway. Of a dimension set that no node has,
-the counts of its parts are multiplied: too many rather than too few, so that a union is never made on a hope.
+the counts of its parts are multiplied: too many rather than too few, so that no union is made that may not pay.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Facts:
         return cls(definition["rows"], definition["span"], groups, definition["ticks"])
 
     def learned(self, rows: int, span: int, seen: Mapping[Names, float]) -> Facts:
-        """The facts after another tick, in which so many groups were seen; an empty tick teaches nothing."""
+        """The facts after another tick, given the groups that it had; an empty tick teaches nothing."""
         if not rows:
             return self
         known = dict(self.groups)
@@ -69,7 +69,7 @@ class Facts:
         )
 
     def drift(self, other: Facts, sets: Iterable[Names]) -> float:
-        """By which factor the most changed of rows, pace and groups differs."""
+        """The factor by which the most changed of rows, pace and groups differs."""
         pairs = [(self.rows, other.rows), (self.rows / self.span, other.rows / other.span)]
         counted = (names for names in sets if names in self.groups and names in other.groups)
         pairs += [(self.groups[names], other.groups[names]) for names in counted]
@@ -77,7 +77,7 @@ class Facts:
 
 
 def occupied(kinds: float, rows: float) -> float:
-    """How many of so many kinds are among so many rows, all being as likely.
+    """How many different kinds are expected among these rows, if all kinds are equally likely.
 
     >>> round(occupied(10, 1000)), round(occupied(1e9, 1000))
     (10, 1000)
@@ -88,7 +88,7 @@ def occupied(kinds: float, rows: float) -> float:
 
 
 def kinds_behind(seen: float, rows: float) -> float:
-    """How many kinds there are when so many were seen among so many rows: `occupied` backwards.
+    """How many kinds there are if `seen` of them were among these rows: the inverse of `occupied`.
 
     >>> round(kinds_behind(occupied(5_000, 10_000), 10_000))
     5000
@@ -115,7 +115,7 @@ def truth_kinds(share: float) -> float:
 
 
 class Estimates:
-    """How many kinds of groups dimension sets have, known or guessed; every set is worked out once."""
+    """The number of kinds of groups of dimension sets, known or guessed; every set is worked out once."""
 
     def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
         self.facts = facts
@@ -135,7 +135,7 @@ class Estimates:
         return kinds
 
     def rows(self, names: Names, slice_length: float | None) -> float:
-        """How many partial rows a tick makes by these dimensions, in slices so long, or without any."""
+        """How many partial rows a tick makes by these dimensions, in slices of that length, or without slices."""
         kinds, facts = self.kinds(names), self.facts
         if slice_length is None:
             return occupied(kinds, facts.rows)

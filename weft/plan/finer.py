@@ -17,7 +17,7 @@ from weft.plan.dimensions import Dimension
 Dimensions = frozenset[Dimension]
 
 
-class Groups(Protocol):
+class AnyNode(Protocol):
     """A node as far as it matters here, be it wanted or computed."""
 
     @property
@@ -42,7 +42,7 @@ class NotShared:
     reason: str
 
 
-def refuse(node: Groups, source: Groups) -> str:
+def refuse(node: AnyNode, source: AnyNode) -> str:
     """Why a source with all dimensions of a node still cannot feed it; empty when it can."""
     if not source.clock.feeds(node.clock):
         return "running-totals-have-no-slices"
@@ -86,7 +86,7 @@ class Supersets:
 class Finer:
     """For each of a set of nodes, the other nodes that it could be computed from."""
 
-    def __init__(self, nodes: Mapping[str, Groups], supersets: Supersets | None = None) -> None:
+    def __init__(self, nodes: Mapping[str, AnyNode], supersets: Supersets | None = None) -> None:
         self._nodes = nodes
         self._dimensions = {name: frozenset(node.dimensions) for name, node in nodes.items()}
         self._trees: dict[Dimensions, dict[str, list[str]]] = {}

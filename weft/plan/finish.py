@@ -79,7 +79,7 @@ def lift(residue: Expression | None) -> tuple[Expression | None, tuple[Literal, 
 
 
 Member = tuple[str, Needs, tuple[Literal, ...]]
-Shape = tuple[str, tuple[str, ...], Expression | None]
+FamilyShape = tuple[str, tuple[str, ...], Expression | None]
 
 
 def plan_finishing(queries: Mapping[str, Needs]) -> tuple[tuple[Family, ...], dict[str, tuple[Finished, ...]]]:
@@ -125,9 +125,9 @@ class Whole:
     windows: dict[str, Sliced]
 
 
-def _shapes(queries: Mapping[str, Needs]) -> dict[Shape, list[Member]]:
+def _shapes(queries: Mapping[str, Needs]) -> dict[FamilyShape, list[Member]]:
     """The parts of all queries by node, keys and shape of predicate."""
-    shapes: dict[Shape, list[Member]] = {}
+    shapes: dict[FamilyShape, list[Member]] = {}
     for name, needs in queries.items():
         if not any(window.overlap <= MAX_OVERLAP for window in needs.window.as_sliced()):
             continue

@@ -1,4 +1,4 @@
-"""Who is to blame when shared work fails: halving finds the queries that fail alone, in few trials."""
+"""Which queries are to blame when shared work fails: halving tells the queries that fail alone, in few trials."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Node:
     epoch: int = 0
 
     def layout(self, network: Network) -> Layout:
-        """What the rows that it writes now can answer."""
+        """The layout of the rows that the node writes now."""
         cuts = dict(network.cuts)
         own_cuts = tuple(
             sorted((cell.name, frozenset(map(repr, cuts[cell.name]))) for cell in self.dimensions if cell.name in cuts)
@@ -142,7 +142,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Past:
-    """What a query needed before it moved: until which batch, and from which moment on no row of it is there."""
+    """What a query needed before it moved, until which batch, and the moment from which on it has no rows there."""
 
     needs: Needs
     until: int
@@ -289,7 +289,7 @@ def _fed(nodes: Sequence[Node]) -> tuple[Node, ...]:
         if node.parent is not None:
             parent = by_id[node.parent]
             both = {*parent.statistics, *by_id[node.id].statistics}
-            by_id[parent.id] = replace(parent, statistics=tuple(sorted(both, key=lambda each: each.name)))
+            by_id[parent.id] = replace(parent, statistics=tuple(sorted(both, key=lambda statistic: statistic.name)))
     return tuple(by_id[node.id] for node in nodes)
 
 

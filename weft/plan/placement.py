@@ -38,7 +38,7 @@ AT_HOME = Placement()
 
 @dataclass(frozen=True)
 class Moved:
-    """A placement that a query had: until which batch, and from which moment on no row can be there."""
+    """A placement that a query had, until which batch, and the moment from which on it can have no rows there."""
 
     placement: Placement
     until: int

@@ -11,8 +11,8 @@ from weft.plan.explain import held_text, node_label, refusal_lines, slices_text
 from weft.plan.needs import Needs
 from weft.plan.network import Network
 
-# Less than this is nothing, in seconds.
-NOTHING = 1e-5
+# Seconds of a tick below which a difference is not worth a word.
+NEGLIGIBLE = 1e-5
 
 
 def explain_proposal(
@@ -49,7 +49,7 @@ def explain_proposal(
         lines.append(f"  {cuts} more cuts between the values that predicates compare with")
     if seconds is not None:
         without, beside = seconds
-        longer = f"{seconds_text(beside - without)} longer" if beside - without > NOTHING else "no longer"
+        longer = f"{seconds_text(beside - without)} longer" if beside - without > NEGLIGIBLE else "no longer"
         lines.append(f"  a tick of about {seconds_text(without)} would take {longer}")
     lines += [f"  would hold {held_text(complete_from)}", f"  state: {bound}"]
     return "\n".join(lines)

@@ -203,7 +203,7 @@ def _comparison(atom: Expression) -> Comparison | None:
 
 
 def _in_cells(kind: DataType) -> bool:
-    """Types with so many values that even equality is better read from a cell than from the value itself."""
+    """Whether a type has so many values that even equality is better read from a cell than from the value itself."""
     return kind.name in ("double", "decimal", "timestamp")
 
 

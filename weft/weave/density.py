@@ -78,7 +78,7 @@ def exactly(value: Fraction) -> Density:
     return Density(value, value, value)
 
 
-NOTHING = exactly(Fraction(0))
+EMPTY = exactly(Fraction(0))
 
 
 def density(progressions: Iterable[Progression], *, branches: int = BRANCHES) -> Density:
@@ -92,7 +92,7 @@ def density(progressions: Iterable[Progression], *, branches: int = BRANCHES) ->
 
 @lru_cache(maxsize=1024)
 def _of_needed(progressions: tuple[Progression, ...], branches: int) -> Density:
-    union = NOTHING
+    union = EMPTY
     for part in _independent_parts(progressions):
         try:
             exact_or_not = _of_part(part, branches, exact=True)
@@ -103,7 +103,7 @@ def _of_needed(progressions: tuple[Progression, ...], branches: int) -> Density:
 
 
 def _of_parts(progressions: tuple[Progression, ...], branches: int, exact: bool) -> Density:
-    union = NOTHING
+    union = EMPTY
     for part in _independent_parts(progressions):
         union = union.either(_of_part(part, branches, exact))
     return union
@@ -129,7 +129,7 @@ def _independent_parts(progressions: tuple[Progression, ...]) -> list[tuple[Prog
 
 
 def _of_part(part: tuple[Progression, ...], branches: int, exact: bool) -> Density:
-    """The density of a part within so many branches; past them, a refusal if it has to be exact, else bounds."""
+    """The density of a part within this many branches; past them, _TooWide if it has to be exact, else bounds."""
     unit, part = scaled(part)
     if unit > 1:
         return _of_parts(needed(part), branches, exact).scaled_by(Fraction(1, unit))
@@ -149,10 +149,10 @@ def _of_part(part: tuple[Progression, ...], branches: int, exact: bool) -> Densi
 
 
 def _split(part: tuple[Progression, ...], factor: int, remainders: set[int], branches: int, exact: bool) -> Density:
-    """Look at every remainder by the factor alone: members are factor * n + remainder, and n is what is left."""
+    """Add up the densities of all remainders by the factor: a member is factor * n + remainder, and n is left over."""
     free = tuple((step, residue) for step, residue in part if step % factor)
     unseen = Fraction(factor - len(remainders), factor)
-    sum_of_remainders = _of_parts(needed(free), branches, exact).scaled_by(unseen) if unseen else NOTHING
+    sum_of_remainders = _of_parts(needed(free), branches, exact).scaled_by(unseen) if unseen else EMPTY
     for remainder in sorted(remainders):
         inside = [
             (step // factor, (residue - remainder) // factor % (step // factor))

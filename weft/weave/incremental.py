@@ -231,7 +231,7 @@ class IncrementalWeave:
         return tree
 
     def _refresh(self) -> None:
-        """Prices of all trees anew, where a window of a new kind has changed what they are computed from."""
+        """Price all trees anew where a window of a new kind has changed what prices are computed from."""
         if self._universe == self._pricing.universe:
             return
         self._universe = self._pricing.universe

@@ -59,7 +59,7 @@ class LazyMerges:
             self._look(index)
 
     def run(self, until: int = 1) -> list[Bundle]:
-        """Merge until nothing saves, or so few trees are left; the trees."""
+        """Merge until no merge saves, or `until` trees are left; the trees."""
         while len(self._trees) - len(self._gone) > until:
             highest = max(self._best)
             if highest <= 0:
@@ -78,7 +78,7 @@ class LazyMerges:
         if all(len(bundle.strands) == 1 for bundle in bundles[: index + 1]):
             (number,) = tree.strands
             return self._pricing.common_rates(number, [strand for bundle in earlier for strand in bundle.strands])
-        # where not even the bound on the gain is positive, nobody needs to know what they have in common
+        # where not even the bound on the gain is positive, the common edges are not needed
         return [
             (tree.rate + other.rate - self._pricing.joint_rate(tree, other)) / ONE
             if self._pricing.most_gain(tree, other) > 0
@@ -156,7 +156,7 @@ class LazyMerges:
         self._announce(index)
 
     def _joint_row(self, index: int, partner: int, rate: float) -> list[float]:
-        """What the merged tree has in common with every other.
+        """The common edges a second of the merged tree with every other tree.
 
         What all three have in common is at least about what it would be if both parts met the other independently, and
         more where the parts are alike.

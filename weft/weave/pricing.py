@@ -25,7 +25,7 @@ from weft.algebra.windows import Sliding, micros
 from weft.weave.density import LONGEST_PERIOD, density
 from weft.weave.edges import SECOND
 from weft.weave.plans import Rate, as_fraction
-from weft.weave.progressions import Progression, bitmap, bounded_lcm, repeat
+from weft.weave.progressions import Progression, bitmap, bounded_lcm, repeat_bits
 
 POINT = 64
 ONE = 1 << POINT
@@ -249,7 +249,7 @@ def stretch(step: int, residue: int) -> int:
     """The members of a progression in the sampled stretch, as a bitmap."""
     first = (residue - ORIGIN) % step
     turns = -(-(STRETCH - first) // step) if first < STRETCH else 0
-    return repeat(1, step, turns) << first
+    return repeat_bits(1, step, turns) << first
 
 
 def overlap_of(window: Sliding) -> int:

@@ -21,15 +21,15 @@ def needed(progressions: Iterable[Progression]) -> tuple[Progression, ...]:
     ((4, 0), (12, 9))
     """
     residues = by_step(progressions)
-    kept: dict[int, set[int]] = {}
+    minimal: dict[int, set[int]] = {}
     for step in sorted(residues):
         left = residues[step]
-        for finer, held in kept.items():
+        for finer, held in minimal.items():
             if step % finer == 0:
                 left = {residue for residue in left if residue % finer not in held}
         if left:
-            kept[step] = left
-    return tuple((step, residue) for step in kept for residue in sorted(kept[step]))
+            minimal[step] = left
+    return tuple((step, residue) for step in minimal for residue in sorted(minimal[step]))
 
 
 def by_step(progressions: Iterable[Progression]) -> dict[int, set[int]]:
@@ -80,10 +80,10 @@ def bounded_lcm(numbers: Iterable[int], limit: int) -> int:
     return product
 
 
-def repeat(bits: int, width: int, times: int) -> int:
-    """A bitmap of this width so many times in a row.
+def repeat_bits(bits: int, width: int, times: int) -> int:
+    """Repeat a bitmap of this width `times` times.
 
-    >>> bin(repeat(0b101, 3, 3))
+    >>> bin(repeat_bits(0b101, 3, 3))
     '0b101101101'
     """
     result, filled = 0, 0
@@ -106,7 +106,7 @@ def bitmap(progressions: Iterable[Progression], period: int) -> int:
     """
     bits = 0
     for step, residues in by_step(progressions).items():
-        bits |= repeat(sum(1 << residue for residue in residues), step, period // step)
+        bits |= repeat_bits(sum(1 << residue for residue in residues), step, period // step)
     return bits
 
 

@@ -14,7 +14,7 @@ from weft.weave.probing import ProbingWork
 from weft.weave.refine import EFFORT, Refiner
 
 # Up to here every pair of trees is priced; beyond, gains of grown trees are estimated first.
-MOST_PAIRED = 256
+MOST_PRICED_PAIRWISE = 256
 # Beyond this, trees are first merged among so many at a time, until one tree in so many is left.
 CHUNK = 512
 KEPT = 4
@@ -62,7 +62,7 @@ def merge(
     pricing: Pricing, bundles: Sequence[Bundle], *, cost_lookup: bool = True, work: ProbingWork | None = None
 ) -> list[Bundle]:
     """Greedy merges: pair by pair where that is affordable or the work is to be counted, else by estimates."""
-    if work or not cost_lookup or len(bundles) <= MOST_PAIRED:
+    if work or not cost_lookup or len(bundles) <= MOST_PRICED_PAIRWISE:
         return merge_greedily(pricing, bundles, cost_lookup=cost_lookup, work=work)
     grown = list(bundles)
     while len(grown) > CHUNK:
@@ -75,7 +75,7 @@ def merge(
             break
     grown = LazyMerges(pricing, grown).run()
     # estimates may have missed a merge that saves; few trees are left to look at
-    return merge_greedily(pricing, grown) if len(grown) <= MOST_PAIRED else grown
+    return merge_greedily(pricing, grown) if len(grown) <= MOST_PRICED_PAIRWISE else grown
 
 
 def best_plan(pricing: Pricing, bundles: Sequence[Bundle]) -> WeavePlan:
