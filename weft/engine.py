@@ -320,7 +320,7 @@ class Engine:
         searched = self.planner(name).optimizer.last
         others = {}
         if searched is not None:
-            others = {"if all were shared": searched.found.everything, "if nothing were": searched.found.nothing}
+            others = {"if all were shared": searched.result.everything, "if nothing were": searched.result.nothing}
         return explain_network(self.network(name), self.bill(name), others)
 
     def bill(self, stream: str) -> Bill | None:

@@ -13,13 +13,13 @@ from weft.algebra.windows import Clock
 from weft.plan.bill import bill_of
 from weft.plan.cost import Costs, add, node_amounts
 from weft.plan.decide import Decider, Draft, decider_for
-from weft.plan.facts import MANY, Estimates, Facts, kinds_behind, occupied
+from weft.plan.facts import COUNTLESS, Estimates, Facts, kinds_behind, occupied
 from weft.plan.finer import Dimensions
 from weft.plan.jobs import jobs_of
 from weft.plan.needs import Needs, analyse, node_id
 from weft.plan.network import Decision, Network, build_network, collect
 from weft.plan.placement import AT_HOME, Placement
-from weft.plan.search import Choice, Found, Search
+from weft.plan.search import Choice, Search, SearchResult
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
@@ -100,7 +100,7 @@ def test_facts_follow_what_ticks_show_and_survive_the_catalog() -> None:
     later = known
     for _ in range(20):
         later = later.learned(4_000, 5_000_000, {names: 4_000})
-    assert later.rows == pytest.approx(4_000, rel=0.01) and later.groups[names] > MANY / 100
+    assert later.rows == pytest.approx(4_000, rel=0.01) and later.groups[names] > COUNTLESS / 100
     assert later.drift(known, [names]) > 100 and known.drift(known, [names]) == 1
     again = Facts.from_definition(later.definition())
     assert again.groups.keys() == later.groups.keys() and again.rows == pytest.approx(later.rows, abs=0.1)
@@ -123,7 +123,7 @@ def test_a_node_is_derived_where_that_is_cheaper_than_grouping_rows_once_more() 
 
 
 def test_windows_that_do_not_fit_each_other_get_trees_and_those_that_do_share_one() -> None:
-    def search(slides: list[int]) -> Found:
+    def search(slides: list[int]) -> SearchResult:
         queries = {f"q{step}x{times}": choice(query("big", f"'{step * times} seconds', '{step} seconds'"), eager=True)
                    for step in slides for times in (20, 40)}
         known = Facts(200_000, 40_000_000, {frozenset({needs(query("big")).groups[0].name}): 5_000.0}, 5)

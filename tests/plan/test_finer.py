@@ -12,7 +12,7 @@ from weft.algebra.expressions import Column
 from weft.algebra.types import INT
 from weft.algebra.windows import Clock
 from weft.plan.dimensions import Dimension
-from weft.plan.explain import MAX_REFUSALS, explain_network, some_refusals
+from weft.plan.explain import MAX_REFUSALS, explain_network, first_refusals
 from weft.plan.finer import Finer, Supersets, refuse
 from weft.plan.jobs import jobs_of
 from weft.plan.network import Decision, Network, Wanted, assemble, build_network
@@ -56,11 +56,11 @@ def test_reasons_are_made_for_those_who_ask() -> None:
     network = apart(1000)
     node = network.nodes[7].id
     assert sum(1 for _ in network.refusals(node)) == 999
-    shown, more = some_refusals(network, sorted(network.stored))
+    shown, more = first_refusals(network, sorted(network.stored))
     assert len(shown) == MAX_REFUSALS and more
     text = explain_network(network)
     assert text.count("other-slices") == MAX_REFUSALS and "and more; explain a query" in text
-    few, more = some_refusals(apart(3), sorted(apart(3).stored))
+    few, more = first_refusals(apart(3), sorted(apart(3).stored))
     assert len(few) == 6 and not more
 
 

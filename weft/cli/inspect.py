@@ -122,10 +122,10 @@ def _explain(networks: list[Network], text: str, name: str | None, as_json: bool
 
 
 def _network_json(network: Network, name: str | None) -> dict[str, Any]:
-    from weft.plan.explain import some_refusals
+    from weft.plan.explain import first_refusals
 
     nodes = [node for node in network.nodes if name is None or name in node.readers]
-    refused, _ = some_refusals(network, sorted(node.id for node in nodes if node.readers))
+    refused, _ = first_refusals(network, sorted(node.id for node in nodes if node.readers))
     return {"nodes": [{"id": node.id, "kind": "windows" if node.clock.sliced else "totals",
                        "dimensions": sorted(map(str, node.dimensions)), "parent": node.parent,
                        "statistics": sorted(map(str, node.statistics)), "windows": list(map(str, node.windows)),

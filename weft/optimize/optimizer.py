@@ -1,7 +1,7 @@
-"""The optimizer at work on one stream: new queries get a place at once, all of them a better one in the background.
+"""The optimizer at work on a stream: new queries are placed at once, and all queries better in the background.
 
-The search itself is pure (weft/plan/search.py). Here it is decided when to search, and whether what it found is worth
-a move: a plan is only left for one that saves enough, and a stream that never ran is not guessed about.
+The search itself is pure (weft/plan/search.py). Here it is decided when to search, and whether its result is worth
+a move: a plan is only left for a plan that saves enough, and a stream that never ran is not guessed about.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, collect
 from weft.plan.placement import Placement
-from weft.plan.search import Found, Search, apart, likeness
+from weft.plan.search import Search, SearchResult, apart, likeness
 from weft.registry.registered import Registered
 
 log = logging.getLogger("weft.plan")
 
 SHARING = ("auto", "everything", "nothing")
-# A move costs a compilation on Spark and keeps two places readable for a while: it has to save this share of a tick.
-WORTH = 0.1
-# A query that moved so often, and still reads from all those places, stays where it is.
+# A move costs a compilation on Spark and keeps two placements readable for a while: it must save this share of a tick.
+LEAST_SAVED_SHARE = 0.1
+# A query that moved so often, and still reads what it left each time, stays where it is.
 MOST_PASTS = 8
 # Facts that changed by this factor are a reason to search again; so are this share of the queries.
 DRIFT = 2.0
@@ -38,23 +38,23 @@ CHANGED = 0.1
 
 @dataclass(frozen=True)
 class Searched:
-    """A search that is done: for which queries, facts and prices, and what it found."""
+    """A search that is done: its queries, facts, prices and result, and the price of the placements before it."""
 
     queries: frozenset[str]
     facts: Facts
-    found: Found
+    result: SearchResult
     now: float
     costs: Costs
 
 
 def check_sharing(sharing: str) -> None:
-    """Refuse what is no way to share."""
+    """Refuse a name that is no way to share."""
     if sharing not in SHARING:
         raise EngineError("bad-sharing", f"there is no sharing {sharing!r}", hint=f"Use {', '.join(SHARING)}.")
 
 
 class Optimizer:
-    """Places the queries of one stream. Its methods are called by one thread at a time; searches run beside."""
+    """Places the queries of a stream. Its methods are called by a single thread at a time; searches run beside."""
 
     def __init__(self, stream: str, sharing: str, costs: Costs) -> None:
         self._stream, self._sharing, self.costs = stream, sharing, costs
@@ -66,16 +66,16 @@ class Optimizer:
         self._given_up: frozenset[str] = frozenset()
 
     def moves(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
-        """The queries that should be elsewhere, with their new places; starts a search where one is due."""
+        """The queries that should move, with their new placements; starts a search where a search is due."""
         if self._sharing == "everything":
             return _different(queries, {name: Placement() for name in queries})
         if self._sharing == "nothing":
-            return _different(queries, apart({name: one.choice for name, one in queries.items()}))
+            return _different(queries, apart({name: query.choice for name, query in queries.items()}))
         if not facts.ticks:
             return {}
         moves = self._take(queries)
         if not moves:
-            fresh = [name for name, one in queries.items() if one.row.from_batch is None]
+            fresh = [name for name, query in queries.items() if query.row.from_batch is None]
             if fresh and self.last is not None:
                 moves = _different(queries, self._place_fresh(queries, fresh, facts))
         self._search_beside(queries, facts)
@@ -84,8 +84,8 @@ class Optimizer:
     def _place_fresh(
         self, queries: Mapping[str, Registered], fresh: list[str], facts: Facts
     ) -> dict[str, Placement]:
-        """New queries go where their like is; only for one that is like no other is anything priced."""
-        settled = _places(queries, set(fresh))
+        """Place new queries where their like is; only for a query that is like no other is anything priced."""
+        settled = _placements(queries, set(fresh))
         known = {likeness(queries[name].choice): placement for name, placement in settled.items()}
         placed = {name: known[key] for name in fresh if (key := likeness(queries[name].choice)) in known}
         unlike = [name for name in fresh if name not in placed]
@@ -93,19 +93,19 @@ class Optimizer:
             placed |= self._search(queries, facts).place(unlike, {**settled, **placed})
         return placed
 
-    def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[Found, dict[str, Placement]]:
-        """Search now, and the moves that are worth it."""
+    def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[SearchResult, dict[str, Placement]]:
+        """Search now; the result, and the moves that are worth it."""
         searched = self._run(queries, facts)
         if self._sharing != "auto" or not facts.ticks:
-            return searched.found, {}
+            return searched.result, {}
         self._done = searched
-        return searched.found, self._take(queries)
+        return searched.result, self._take(queries)
 
     def place(self, queries: Mapping[str, Registered], facts: Facts, name: str) -> Placement | None:
-        """Where a query that is new among these would go; None where everything goes to one place."""
+        """The placement that a new query among these would get; None where all queries are placed alike."""
         if self._sharing != "auto" or self.last is None:
             return None
-        return self._search(queries, facts).place([name], _places(queries, {name}))[name]
+        return self._search(queries, facts).place([name], _placements(queries, {name}))[name]
 
     def decide(self, queries: Mapping[str, Registered], families: tuple[Family, ...], facts: Facts) -> Decision | None:
         """What is computed from what; None to share all that can be shared."""
@@ -113,10 +113,10 @@ class Optimizer:
             return Decision({})
         if self._sharing == "everything" or not facts.ticks:
             return None
-        needs = {name: one.needs for name, one in queries.items()}
+        needs = {name: query.needs for name, query in queries.items()}
         wanted = collect(needs)
         eager, often = finished_ahead(families)
-        decider = decider_for((one.dimensions for one in wanted.values()), needs.values(), facts, self.costs)
+        decider = decider_for((node.dimensions for node in wanted.values()), needs.values(), facts, self.costs)
         draft = Draft(wanted, eager, often)
 
         def name(dimensions: Dimensions, clock: Clock, tree: str) -> str:
@@ -131,10 +131,10 @@ class Optimizer:
             return {}
         self.last = done
         self.generation += 1
-        moves = _different(queries, {name: done.found.placements[name] for name in queries if name in done.queries})
-        if not moves or done.found.price > (1 - WORTH) * done.now:
+        moves = _different(queries, {name: done.result.placements[name] for name in queries if name in done.queries})
+        if not moves or done.result.price > (1 - LEAST_SAVED_SHARE) * done.now:
             return {}
-        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.found.price, "before": done.now}
+        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.result.price, "before": done.now}
         log.info("queries move", extra=saved)
         return moves
 
@@ -158,7 +158,7 @@ class Optimizer:
             try:
                 self._done = self._run(queries, facts)
             except Exception:
-                # A plan is there already; a better one is not worth a stream.
+                # A plan is there already; a better plan is not worth a stream.
                 log.exception("plan not searched", extra={"stream": self._stream})
                 self._given_up = frozenset(queries)
 
@@ -166,7 +166,7 @@ class Optimizer:
         self._thread.start()
 
     def take_prices(self, costs: Costs) -> None:
-        """Go on with other prices, as after a calibration: what was decided with the old ones is decided again."""
+        """Go on with other prices, as after a calibration: what was decided with the old prices is decided again."""
         if costs != self.costs:
             self.costs = costs
             self.generation += 1
@@ -174,18 +174,18 @@ class Optimizer:
             log.info("prices changed", extra={"stream": self._stream})
 
     def wait(self) -> None:
-        """Wait for the search in the background, if there is one."""
+        """Wait for the search in the background, if any runs."""
         if self._thread is not None:
             self._thread.join()
 
     def _run(self, queries: Mapping[str, Registered], facts: Facts) -> Searched:
-        costs, now = self.costs, _places(queries, set())
-        search = Search({name: one.choice for name, one in queries.items()}, facts, costs)
-        found = search.run(now)
-        return Searched(frozenset(queries), facts, found, search.price_of(now), costs)
+        costs, now = self.costs, _placements(queries, set())
+        search = Search({name: query.choice for name, query in queries.items()}, facts, costs)
+        result = search.run(now)
+        return Searched(frozenset(queries), facts, result, search.price_of(now), costs)
 
     def _search(self, queries: Mapping[str, Registered], facts: Facts) -> Search:
-        return Search({name: one.choice for name, one in queries.items()}, facts, self.costs)
+        return Search({name: query.choice for name, query in queries.items()}, facts, self.costs)
 
 
 def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Sliced]], dict[str, int]]:
@@ -198,16 +198,16 @@ def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Sliced]], 
     return eager, often
 
 
-def _places(queries: Mapping[str, Registered], without: set[str]) -> dict[str, Placement]:
-    return {name: one.placement for name, one in queries.items() if name not in without}
+def _placements(queries: Mapping[str, Registered], without: set[str]) -> dict[str, Placement]:
+    return {name: query.placement for name, query in queries.items() if name not in without}
 
 
 def _different(queries: Mapping[str, Registered], placements: Mapping[str, Placement]) -> dict[str, Placement]:
-    """The placements that are not in force, as far as its window has a choice."""
+    """The placements that are not in force, as far as the window of a query has a choice."""
     moves = {}
     for name, placement in placements.items():
-        one = queries[name]
-        wanted = placement.of(one.needs.window)
-        if wanted != one.placement and len(one.pasts) < MOST_PASTS:
+        query = queries[name]
+        wanted = placement.of(query.needs.window)
+        if wanted != query.placement and len(query.pasts) < MOST_PASTS:
             moves[name] = wanted
     return moves

@@ -1,4 +1,4 @@
-"""The planner of one stream: the plan for the queries that are registered now, made once for each set of them.
+"""The planner of a stream: the plan for the queries that are registered now, made once for each set of them.
 
 Needs no Spark and no tick: whoever explains a network plans it in the same way as the tick that runs it.
 """
@@ -15,7 +15,7 @@ from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
 from weft.plan.cost import Costs
 from weft.plan.placement import Placement
-from weft.plan.search import Found
+from weft.plan.search import SearchResult
 from weft.registry.changes import elsewhere, forgotten, moves
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
@@ -26,7 +26,7 @@ from weft.store.state import StreamState
 
 
 class Planner:
-    """Plans one stream; safe to use from several threads."""
+    """Plans a stream; safe to use from several threads."""
 
     def __init__(
         self, stream: Stream, registry: Registry, catalog: Catalog, committed: CommittedState, sharing: str = "auto"
@@ -54,7 +54,7 @@ class Planner:
 
     def plan(self) -> Plan:
         """The plan for the queries that are registered now."""
-        # One at a time: a plan that another thread began before the queries changed must not be a tick's.
+        # A single thread plans at a time: a plan that was begun before the queries changed must not be a tick's.
         with self._planning:
             version = (self._registry.version(self.stream.name), self.optimizer.generation)
             if self._plan is None or self._plan.version != version:
@@ -63,22 +63,22 @@ class Planner:
             return self._plan
 
     def propose(self, query: Registered) -> tuple[Plan, Plan]:
-        """The plan as it is, and as it would be with one query more."""
+        """The plan as it is, and as it would be with another query."""
         facts, queries = facts_of(self.state), self.queries()
         moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
         placed = query.elsewhere(moved) if moved is not None else query
         before, after = (
-            make_plan(self.stream.name, (0, 0), some, self.optimizer, facts)
-            for some in (queries, {**queries, query.name: placed})
+            make_plan(self.stream.name, (0, 0), chosen, self.optimizer, facts)
+            for chosen in (queries, {**queries, query.name: placed})
         )
         return before, after
 
-    def optimize(self) -> Found:
+    def optimize(self) -> SearchResult:
         """Search for a better plan now; the next tick follows it if that is worth a move."""
         with self.turn:
-            found, placements = self.optimizer.optimize(self.queries(), facts_of(self.state))
+            result, placements = self.optimizer.optimize(self.queries(), facts_of(self.state))
             self.place(placements)
-        return found
+        return result
 
     def move_what_should(self) -> None:
         """Let go of placements that nothing is left of, and move the queries that the optimizer wants elsewhere."""

@@ -1,6 +1,6 @@
 """Decisions about queries: pure functions over frozen dataclasses, no Spark, no clock, no input or output.
 
-The papers' own optimizers (weft/weave) can be had from here by their names; they are loaded when they are used.
+The papers' own optimizers (weft/weave) are exported from here by their names; they are loaded when they are used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bills: what each node costs a tick, and which share of it each query pays.
 
-A node's cost is shared by all queries that need it: those that read it, and those that read what is made of it. What
-the stream costs in itself, reading its rows, is shared by all.
+A node's cost is shared by all queries that need it: that read the node itself, or a node that is derived from it.
+What the stream costs in itself, reading its rows, is shared by all.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Bill:
     @cached_property
     def users(self) -> Mapping[str, frozenset[str]]:
         """The queries that need each node."""
-        found = {node.id: set(node.readers) for node in self.network.nodes}
+        users = {node.id: set(node.readers) for node in self.network.nodes}
         for node in reversed(self.network.nodes):
             if node.parent is not None:
-                found[node.parent] |= found[node.id]
+                users[node.parent] |= users[node.id]
         everybody = frozenset(name for node in self.network.nodes for name in node.readers)
-        return {"": everybody, **{name: frozenset(users) for name, users in found.items()}}
+        return {"": everybody, **{name: frozenset(queries) for name, queries in users.items()}}
 
     def share(self, query: str) -> float:
-        """What one query pays."""
+        """The seconds of a tick that a query pays."""
         return sum(
             seconds / len(self.users[node]) for node, seconds in self.nodes.items() if query in self.users[node]
         )

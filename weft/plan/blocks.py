@@ -16,7 +16,7 @@ MAX_LEVEL = 12
 
 @dataclass(frozen=True)
 class Piece:
-    """The blocks of one level that start in [start, end)."""
+    """The blocks of a level that start in [start, end)."""
 
     level: int
     start: int
@@ -87,7 +87,7 @@ def blocks_in(pieces: Sequence[Piece], *, unit: int) -> int:
 
 
 def due_blocks(level: int, *, unit: int, height: int, sealed: int, new_sealed: int) -> tuple[int, int] | None:
-    """The spans of a level that end in (sealed, new_sealed], as [from, to): those that sealing completes."""
+    """The spans of a level that end in (sealed, new_sealed], as [from, to): the spans that sealing completes."""
     length = span(unit, level)
     first = max(ceil_to(height, length), floor_to(max(sealed, height), length))
     last = floor_to(new_sealed, length)

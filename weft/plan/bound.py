@@ -1,7 +1,7 @@
 """How much state a query can need, known when it is registered: slices times groups, as far as groups can be counted.
 
 Counts what the query alone asks of its nodes. Slices: its windows reach from the newest row, which is ahead of the
-watermark by the stream's delay, back over what it keeps and one range. Groups: a dimension has a number of values only
+watermark by the stream's delay, back over what it keeps and a range. Groups: a dimension has a number of values only
 where its expression says so, as a truth, a remainder, or the cells between the query's own thresholds.
 """
 
@@ -20,7 +20,7 @@ from weft.plan.dimensions import Cut, Dimension
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
 
-# How many values a part of a moment has; NULL is one more. A leap second is not among Spark's.
+# How many values a part of a moment has; NULL is counted on top. A leap second is not among Spark's.
 PARTS_OF_TIME = {
     "quarter": 4,
     "month": 12,
@@ -38,7 +38,7 @@ SMALL_BITS = 8
 
 @dataclass(frozen=True)
 class Bound:
-    """How much a query can need at most; None where that is not known. A total without a window is one slice.
+    """The most state that a query can need; None where that is not known. A total without a window is a single slice.
 
     different: the group expressions whose values nobody can count. unbounded_because: why there is no bound at all,
     however many values these turn out to have.
@@ -67,10 +67,11 @@ class Bound:
 
 def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
     """The bound of a query that keeps closed windows that long, None for ever; `delay` is the stream's, in micros."""
-    counts = [_groups(part, dict(needs.cuts)) for part in needs.parts]
+    cuts = dict(needs.cuts)
+    counts = [_groups(part, cuts) for part in needs.parts]
     groups = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
-    endless = {one for part in needs.parts for one in part.dimensions if _values(one, dict(needs.cuts)) is None}
-    different = tuple(sorted({one.spelled for one in endless}))
+    endless = {dimension for part in needs.parts for dimension in part.dimensions if _values(dimension, cuts) is None}
+    different = tuple(sorted({dimension.spelled for dimension in endless}))
     match needs.window:
         case Running():
             because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None
@@ -83,7 +84,7 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
 
 
 def slices_over(window: Sliding, span: int) -> int:
-    """How many slices of these windows a stretch of time of that length can meet, wherever it begins.
+    """The most slices of a window that a stretch of time of this length can meet, wherever it begins.
 
     >>> minute = Sliding(range=timedelta(minutes=1), slide=timedelta(minutes=1))
     >>> slices_over(minute, 60_000_000), slices_over(minute, 60_000_001)
@@ -94,25 +95,25 @@ def slices_over(window: Sliding, span: int) -> int:
     table = edges.table or (0,)
     gaps = [after - before for before, after in pairwise((*table, edges.period))]
     whole, rest = divmod(span, edges.period)
-    # Of the edges of one more turn, a rest meets one if it is there at all, and both if it is longer than the way.
+    # A rest meets an edge of the next turn if there is a rest at all, and both if it is longer than the shorter gap.
     more = 0 if not rest else (2 if len(gaps) == 2 and rest > min(gaps) else 1)
     return whole * len(gaps) + more + 1
 
 
 def _groups(part: Part, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
-    counts = [_values(one, cuts) for one in part.dimensions]
+    counts = [_values(dimension, cuts) for dimension in part.dimensions]
     return None if None in counts else prod(count for count in counts if count is not None)
 
 
 def _values(dimension: Dimension, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
-    """How many values a dimension can have, NULL among them; None for who knows."""
+    """How many values a dimension can have, NULL among them; None where nobody can know."""
     if dimension.cells:
         return len(cuts.get(dimension.name, ())) + 2
     return values_of(dimension.expression)
 
 
 def values_of(expression: Expression) -> int | None:
-    """How many values an expression can have, NULL among them; None for who knows."""
+    """How many values an expression can have, NULL among them; None where nobody can know."""
     match expression:
         case Literal():
             return 1
@@ -136,7 +137,7 @@ def values_of(expression: Expression) -> int | None:
 
 
 def _remainders(expression: Call) -> int | None:
-    """A remainder has the sign of what was divided, so all but zero come twice; pmod has none below zero."""
+    """How many values a remainder can have: with the sign of the dividend all but zero come twice, pmod has no sign."""
     divisor = expression.arguments[1]
     if not isinstance(divisor, Literal) or not isinstance(divisor.value, int) or not divisor.value:
         return None

@@ -20,7 +20,7 @@ from weft.plan.slices import Slicing
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds for one of each. The defaults were measured on two cores of a small server."""
+    """The seconds that a unit of each amount takes. The defaults were measured on two cores of a small server."""
 
     tick: float = 0.014
     job: float = 0.21
@@ -40,15 +40,15 @@ class Costs:
         return asdict(self)
 
     @classmethod
-    def from_definition(cls, kept: Mapping[str, Any]) -> Costs:
-        return cls(**{one.name: float(kept[one.name]) for one in fields(cls) if one.name in kept})
+    def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
+        return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
 
     def price(self, amounts: Mapping[str, float]) -> float:
         """The seconds that these amounts take."""
         return float(sum(getattr(self, name) * amount for name, amount in amounts.items()))
 
 
-NAMES = tuple(one.name for one in fields(Costs))
+NAMES = tuple(price.name for price in fields(Costs))
 MEANING = {
     "tick": "a tick with nothing to do",
     "job": "a Spark job",
@@ -68,7 +68,7 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Load:
-    """What pricing needs to know of a node: partial rows in a tick, its parent's, and what becomes of them.
+    """What pricing needs to know of a node: its partial rows in a tick, its parent's, and what becomes of them.
 
     values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
     through, and families: in how many statements.
@@ -83,41 +83,41 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Carried:
-    """What every base node carries along because one statement computes them all: grouping keys and statistics."""
+class Width:
+    """The grouping keys and statistics that every base node carries along, as the same statement computes them all."""
 
     keys: int
     measures: int
 
 
-def carried_by(base: Collection[Node] | Collection[Wanted]) -> Carried:
-    """What base nodes carry along: the dimensions and slices of all of them, and their statistics."""
-    times = {(one.clock, one.tree) for one in base}
-    keys = keys_for([one.dimensions for one in base]) + len(times)
-    return Carried(min(MOST_KEYS, keys), len({each for one in base for each in one.statistics}))
+def width_of(base: Collection[Node] | Collection[Wanted]) -> Width:
+    """The width of the rows of base nodes: the dimensions and slices of all of them, and their statistics."""
+    times = {(node.clock, node.tree) for node in base}
+    keys = keys_for([node.dimensions for node in base]) + len(times)
+    return Width(min(MOST_KEYS, keys), len({statistic for node in base for statistic in node.statistics}))
 
 
-def amounts_of_node(load: Load, facts: Facts, carried: Carried) -> dict[str, float]:
-    """What one node asks of a tick."""
-    found: dict[str, float] = {}
+def amounts_of_node(load: Load, facts: Facts, width: Width) -> dict[str, float]:
+    """The amounts that a node asks of a tick."""
+    amounts: dict[str, float] = {}
     if load.parent_rows is None:
-        found = {
+        amounts = {
             "group": facts.rows,
-            "key": facts.rows * carried.keys,
-            "measure": facts.rows * carried.measures,
-            "out": load.rows * (carried.keys + carried.measures),
+            "key": facts.rows * width.keys,
+            "measure": facts.rows * width.measures,
+            "out": load.rows * (width.keys + width.measures),
         }
     else:
-        found = {"derive": load.parent_rows * load.values}
+        amounts = {"derive": load.parent_rows * load.values}
     if load.stored:
-        found |= {"node": 1, "store": load.rows * load.values}
+        amounts |= {"node": 1, "store": load.rows * load.values}
     if load.visits or load.families:
-        found |= {"visit": load.visits, "family": load.families}
-    return found
+        amounts |= {"visit": load.visits, "family": load.families}
+    return amounts
 
 
 def amounts_of_rows(facts: Facts, tests: float, jobs: int) -> dict[str, float]:
-    """What a tick does whatever its nodes are: its jobs, and every row read by each, and tested so often in all."""
+    """The amounts of a tick whatever its nodes are: its jobs, the rows that each job reads, and all tests of rows."""
     return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
 
 
@@ -131,7 +131,7 @@ def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def visits(window: Sliced, rows: float) -> float:
-    """Partial rows that finishing all windows of a kind goes through in a tick of so many."""
+    """The partial rows that finishing all windows of a kind goes through, in a tick with that many partial rows."""
     return rows * micros(window.range) / micros(window.slide)
 
 
@@ -160,8 +160,8 @@ def node_amounts(
     """
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
-    carried = carried_by(network.base)
-    found = {
+    width = width_of(network.base)
+    amounts = {
         node.id: amounts_of_node(
             Load(
                 rows[node.id],
@@ -172,16 +172,16 @@ def node_amounts(
                 families.get(node.id, 0),
             ),
             facts,
-            carried,
+            width,
         )
         for node in network.nodes
     }
-    return {"": amounts_of_rows(facts, tests_of(network), len(jobs_of(network))), **found}
+    return {"": amounts_of_rows(facts, tests_of(network), len(jobs_of(network))), **amounts}
 
 
 def estimates_for(network: Network, facts: Facts) -> Estimates:
     """Group counts for the dimensions of a network."""
-    dimensions = {one for node in network.nodes for one in node.dimensions}
+    dimensions = {dimension for node in network.nodes for dimension in node.dimensions}
     return Estimates(facts, dimensions, {name: len(points) for name, points in network.cuts})
 
 
@@ -196,14 +196,14 @@ def tests_for(
     nodes: Collection[Node] | Collection[Wanted], slicings: Mapping[str, Slicing | None], cuts: Mapping[str, int]
 ) -> float:
     """How many comparisons a row meets in a job that computes these nodes."""
-    dimensions = {one for node in nodes for one in node.dimensions}
+    dimensions = {dimension for node in nodes for dimension in node.dimensions}
     trees = {node.tree for node in nodes if node.clock.sliced}
-    slices = sum(tests_of_slicing(found) for tree in trees if (found := slicings[tree]) is not None)
-    cells = sum(tests_of_cuts(cuts.get(one.name, 0)) for one in dimensions if one.cells)
+    slices = sum(tests_of_slicing(slicing) for tree in trees if (slicing := slicings[tree]) is not None)
+    cells = sum(tests_of_cuts(cuts.get(dimension.name, 0)) for dimension in dimensions if dimension.cells)
     return slices + cells + sum(map(is_truth, dimensions))
 
 
 def _rows(node: Node, estimates: Estimates) -> float:
-    names = frozenset(one.name for one in node.dimensions)
+    names = frozenset(dimension.name for dimension in node.dimensions)
     return estimates.rows(names, None if node.slicing is None else node.slicing.mean_length())
 

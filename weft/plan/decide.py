@@ -1,6 +1,6 @@
-"""What is computed from rows and what from other nodes, for queries that have their places: pairs that pay are joined.
+"""What is computed from rows and what from other nodes, for queries that have placements: pairs that pay are joined.
 
-A base node costs every row once more, a derived one only the partial rows of its parent. Two base nodes can be derived
+A base node costs every row once more, a derived node only the partial rows of its parent. Two base nodes can be derived
 from the union of their dimensions, a node that nobody asked for: it costs a row once instead of twice, and has more
 groups. `decide` starts with the cheapest parent for every node, or none, and joins base nodes as long as that saves.
 """
@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
-    Carried,
     Costs,
     Load,
+    Width,
     add,
     amounts_of_node,
     amounts_of_rows,
-    carried_by,
     tests_for,
     visits,
+    width_of,
 )
 from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts
@@ -32,44 +32,44 @@ from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
 from weft.plan.slices import Slicing
 
-# Beyond this many base nodes only those with the fewest rows are joined in pairs: they are those that can gain.
+# Beyond this many base nodes only the nodes with the fewest rows are joined in pairs: only they can gain.
 MOST_JOINED = 200
-# Sharing is left, and a union that nobody asked for is made, only for at least this much of a tick, in seconds: counts
-# are guesses until something runs.
-WORTH = 2e-3
+# Sharing is left, and a union that nobody asked for is made, only if that saves this much of a tick, in seconds: counts
+# are guesses until the stream runs.
+LEAST_SAVING = 2e-3
 
 
 @dataclass
 class Draft:
-    """A network to be: the nodes that are wanted, and the windows of theirs that are finished ahead."""
+    """A network to be: the nodes that are wanted, and their windows that are finished ahead."""
 
     wanted: Mapping[str, Wanted]
     eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
     slicings: Mapping[str, Slicing | None] = field(init=False)
-    carried: Carried = field(init=False)
+    width: Width = field(init=False)
 
     def __post_init__(self) -> None:
         self.slicings = slicings_of(self.wanted)
-        self.carried = carried_by(self.wanted.values())
+        self.width = width_of(self.wanted.values())
 
 
 @dataclass
-class Group:
-    """Base nodes that are made of one: their union, which is one of them or nobody's."""
+class BaseGroup:
+    """Base nodes that are derived from their union, which is a member of the group or a node that nobody asked for."""
 
     dimensions: Dimensions
     clock: Clock
     tree: str
     members: tuple[str, ...]
     rows: float
-    # The one of them that is the union itself, if there is one, and how many values the others have.
+    # The member that is the union itself, if any is, and how many values the other members have.
     top: str | None
     derived: int
 
 
 class Decider:
-    """Decides drafts of one stream; what dimension sets hold, and which hold which, is worked out once for all."""
+    """Decides drafts of a stream; the supersets of each dimension set are worked out once for all drafts."""
 
     def __init__(self, estimates: Estimates, costs: Costs, cuts: Mapping[str, int]) -> None:
         self.estimates, self.costs, self.facts = estimates, costs, estimates.facts
@@ -78,38 +78,42 @@ class Decider:
         self._supersets = Supersets()
 
     def rows(self, draft: Draft, dimensions: Dimensions, clock: Clock, tree: str) -> float:
-        """Partial rows in a tick."""
+        """The partial rows that a node with these dimensions has in a tick."""
         names = self._names.get(dimensions)
         if names is None:
-            names = self._names[dimensions] = frozenset(one.name for one in dimensions)
+            names = self._names[dimensions] = frozenset(dimension.name for dimension in dimensions)
         slicing = draft.slicings[tree] if clock.sliced else None
         return self.estimates.rows(names, None if slicing is None else slicing.mean_length())
 
+    def _rows(self, draft: Draft, nodes: Mapping[str, Wanted]) -> dict[str, float]:
+        """The partial rows of each node in a tick."""
+        return {node: self.rows(draft, wanted.dimensions, wanted.clock, wanted.tree) for node, wanted in nodes.items()}
+
     def decide(self, draft: Draft, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
-        """The cheapest way that is found, and none that costs more than to derive all that can be derived.
+        """Decide what is derived from what, at no higher price than deriving all that can be derived.
 
         `name` names unions.
         """
         finer = self.finer(draft)
         simple = share_everything(draft.wanted, finer)
-        found = self._found(draft, finer, name)
-        if found.parents == simple.parents:
-            return found
-        return min(found, simple, key=lambda decision: self.price(draft, decision))
+        joined = self._with_joins(draft, finer, name)
+        if joined.parents == simple.parents:
+            return joined
+        return min(joined, simple, key=lambda decision: self.price(draft, decision))
 
-    def _found(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
-        rows = {node: self.rows(draft, one.dimensions, one.clock, one.tree) for node, one in draft.wanted.items()}
+    def _with_joins(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+        rows = self._rows(draft, draft.wanted)
         base = self._base_cost(draft)
         parents = {}
         for node in draft.wanted:
             parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
             if parent is not None:
                 derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
-                if derived <= base + rows[node] * _columns(draft) * self.costs.out + WORTH:
+                if derived <= base + rows[node] * _columns(draft) * self.costs.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
-            Group(one.dimensions, one.clock, one.tree, (node,), rows[node], node, 0)
-            for node, one in draft.wanted.items()
+            BaseGroup(wanted.dimensions, wanted.clock, wanted.tree, (node,), rows[node], node, 0)
+            for node, wanted in draft.wanted.items()
             if node not in parents
         ]
         unions = {}
@@ -124,45 +128,45 @@ class Decider:
         return Decision(parents, unions)
 
     def finer(self, draft: Draft) -> Finer:
-        """For every node the others that it could be derived from."""
+        """The nodes that each node could be derived from."""
         return Finer(draft.wanted, self._supersets)
 
     def price(self, draft: Draft, decision: Decision) -> float:
         """The seconds of a tick under a decision."""
         everything = {**draft.wanted, **decision.unions}
-        rows = {node: self.rows(draft, one.dimensions, one.clock, one.tree) for node, one in everything.items()}
-        base = [one for node, one in everything.items() if node not in decision.parents]
+        rows = self._rows(draft, everything)
+        base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
-        carried = Carried(carried_by(base).keys, draft.carried.measures)
+        width = Width(width_of(base).keys, draft.width.measures)
         parts = []
-        for node, one in everything.items():
+        for node, wanted in everything.items():
             parent = decision.parents.get(node)
             finished = sum(visits(window, rows[node]) for window in draft.eager.get(node, ()))
             load = Load(
                 rows[node],
                 None if parent is None else rows[parent],
-                _values(one),
+                _values(wanted),
                 node in draft.wanted,
                 finished,
                 draft.families.get(node, 0),
             )
-            parts.append(amounts_of_node(load, self.facts, carried))
+            parts.append(amounts_of_node(load, self.facts, width))
         sorting = [everything[node] for node in _sorting(everything, decision.parents)]
         tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (base, sorting))
         parts.append(amounts_of_rows(self.facts, tests, _jobs(base) + _jobs(sorting)))
         return self.costs.price(add(parts))
 
     def _base_cost(self, draft: Draft) -> float:
-        """What one more base node costs all rows of a tick."""
-        costs, carried = self.costs, draft.carried
-        return self.facts.rows * (costs.group + costs.key * carried.keys + costs.measure * carried.measures)
+        """The seconds that another base node costs for all rows of a tick."""
+        costs, width = self.costs, draft.width
+        return self.facts.rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
 
-    def _cost(self, draft: Draft, group: Group, base: float) -> float:
+    def _cost(self, draft: Draft, group: BaseGroup, base: float) -> float:
         return base + group.rows * (self.costs.out * _columns(draft) + self.costs.derive * group.derived)
 
-    def _join(self, draft: Draft, groups: list[Group], base: float) -> list[Group]:
-        """Join the two groups that save most until none do."""
-        groups.sort(key=lambda one: (one.rows, one.members))
+    def _join(self, draft: Draft, groups: list[BaseGroup], base: float) -> list[BaseGroup]:
+        """Join the two groups that save most until no pair saves."""
+        groups.sort(key=lambda group: (group.rows, group.members))
         alive = dict(enumerate(groups[:MOST_JOINED]))
         heap: list[tuple[float, int, int]] = []
 
@@ -171,7 +175,7 @@ class Decider:
             if joined is not None:
                 apart = self._cost(draft, alive[a], base) + self._cost(draft, alive[b], base)
                 gain = apart - self._cost(draft, joined, base)
-                if gain > WORTH:
+                if gain > LEAST_SAVING:
                     heapq.heappush(heap, (-gain, a, b))
 
         for a in alive:
@@ -191,21 +195,21 @@ class Decider:
             serial += 1
         return [*alive.values(), *groups[MOST_JOINED:]]
 
-    def _joined(self, draft: Draft, one: Group, other: Group) -> Group | None:
-        """Both in one; None where their slices differ, or value counts would have to keep what is not counted."""
-        if one.clock.sliced and other.clock.sliced and one.tree != other.tree:
+    def _joined(self, draft: Draft, left: BaseGroup, right: BaseGroup) -> BaseGroup | None:
+        """Join two groups; None where slices differ, or value counts would have to keep what is not counted."""
+        if left.clock.sliced and right.clock.sliced and left.tree != right.tree:
             return None
-        clock = one.clock.joined(other.clock)
-        tree = one.tree if one.clock.sliced else other.tree
-        dimensions = one.dimensions | other.dimensions
+        clock = left.clock.joined(right.clock)
+        tree = left.tree if left.clock.sliced else right.tree
+        dimensions = left.dimensions | right.dimensions
         whole = (dimensions, clock)
-        tops = [each.top for each in (one, other) if each.top and (each.dimensions, each.clock) == whole]
-        members = (*one.members, *other.members)
+        tops = [group.top for group in (left, right) if group.top and (group.dimensions, group.clock) == whole]
+        members = (*left.members, *right.members)
         if tops and any(refuse(draft.wanted[node], draft.wanted[tops[0]]) for node in members if node != tops[0]):
             return None
         rows = self.rows(draft, dimensions, clock, tree)
         derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
-        return Group(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
+        return BaseGroup(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
@@ -215,26 +219,26 @@ def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Fac
 
 
 def _columns(draft: Draft) -> int:
-    return draft.carried.keys + draft.carried.measures
+    return draft.width.keys + draft.width.measures
 
 
-def _values(one: Wanted) -> int:
-    return len(one.dimensions) + len(one.statistics)
+def _values(wanted: Wanted) -> int:
+    return len(wanted.dimensions) + len(wanted.statistics)
 
 
 def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str]:
     """The base nodes that meet every row once more, in a job of statistics that need a sort: their own or a child's."""
-    found = set()
-    for node, one in nodes.items():
-        if not all(map(hashable, one.statistics)):
+    sorting = set()
+    for node, wanted in nodes.items():
+        if not all(map(hashable, wanted.statistics)):
             base = node
             while base in parents:
                 base = parents[base]
-            found.add(base)
-    return found
+            sorting.add(base)
+    return sorting
 
 
 def _jobs(nodes: Collection[Wanted]) -> int:
     """How many Spark jobs it takes to compute these nodes, roughly: their keys are counted, not packed into lots."""
-    keys = {dimension for one in nodes for dimension in one.dimensions} | {(one.clock, one.tree) for one in nodes}
+    keys = {dimension for node in nodes for dimension in node.dimensions} | {(node.clock, node.tree) for node in nodes}
     return -(-len(keys) // MOST_KEYS)

@@ -9,25 +9,28 @@ from weft.plan.network import Network, Node
 
 
 def describe_node(node: Node) -> dict[str, Any]:
-    """What a node is: its dimension set with canonical group expressions, its columns, and what it is computed from."""
+    """Describe a node: its dimension set with canonical group expressions, its columns, and its parent."""
     return {
         "running": not node.clock.sliced,
-        "dimensions": [one.name for one in node.dimensions],
-        "expressions": [text(one.expression) for one in node.dimensions],
-        "statistics": [str(one) for one in node.statistics],
+        "dimensions": [dimension.name for dimension in node.dimensions],
+        "expressions": [text(dimension.expression) for dimension in node.dimensions],
+        "statistics": [str(statistic) for statistic in node.statistics],
         "parent": node.parent,
     }
 
 
 def describe_network(network: Network) -> dict[str, Any]:
-    """All that is computed, parents first, and what is only kept; the same as long as queries share what is there."""
+    """Describe all nodes that are computed, parents first, and the retired nodes, which are only kept.
+
+    Equal for two networks as long as queries share what is there.
+    """
     return {
         "nodes": [
             {
                 "id": node.id,
                 **describe_node(node),
                 "tree": node.tree,
-                "windows": [str(one) for one in node.windows],
+                "windows": [str(window) for window in node.windows],
                 "stored": bool(node.readers),
             }
             for node in network.nodes

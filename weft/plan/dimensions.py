@@ -68,5 +68,5 @@ def highest_decimal(kind: DataType) -> Decimal:
 
 
 def by_name(dimensions: frozenset[Dimension] | set[Dimension]) -> tuple[Dimension, ...]:
-    """In an order that every process agrees on."""
+    """The dimensions by name: an order that every process agrees on."""
     return tuple(sorted(dimensions, key=lambda dimension: dimension.name))

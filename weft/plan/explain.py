@@ -33,7 +33,7 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
         lines.append(f"  a tick takes about {seconds_text(bill.total)}, {whole} of it for Spark to read its rows")
         lines += [f"  it would take {seconds_text(price)} {what}" for what, price in (others or {}).items()]
     lines += [f"  slices {slices_text(slicing)}" for slicing, _ in network.trees.values()] or ["  slices none"]
-    names = {one.name: one.spelled for node in network.nodes for one in node.dimensions}
+    names = {dimension.name: dimension.spelled for node in network.nodes for dimension in node.dimensions}
     lines += [
         f"  {names[name]}: {len(points)} cut{'s' if len(points) != 1 else ''}"
         for name, points in network.cuts
@@ -42,19 +42,19 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
     for node in network.base:
         lines += _tree(node, network, 1, bill)
     lines += [f"  {node_label(node)} computed no more, kept for windows from before a move" for node in network.retired]
-    refused, more = some_refusals(network, sorted(network.stored))
+    refused, more = first_refusals(network, sorted(network.stored))
     if refused:
         lines.append("  not shared")
-        label = {node: node_label(network.by_id[node]) for one in refused for node in (one.node, one.other)}
-        lines += [f"    {label[one.node]} from {label[one.other]}: {one.reason}" for one in refused]
+        label = {node: node_label(network.by_id[node]) for pair in refused for node in (pair.node, pair.other)}
+        lines += [f"    {label[refusal.node]} from {label[refusal.other]}: {refusal.reason}" for refusal in refused]
         lines += ["    and more; explain a query to see what is not shared with it"] if more else []
     return "\n".join(lines)
 
 
-def some_refusals(network: Network, nodes: Iterable[str], most: int = MAX_REFUSALS) -> tuple[list[NotShared], bool]:
-    """What these nodes are not computed from, by name, up to so many; and whether there is more."""
-    found = list(islice((one for node in nodes for one in network.refusals(node)), most + 1))
-    return sorted(found[:most], key=lambda one: (one.node, one.other)), len(found) > most
+def first_refusals(network: Network, nodes: Iterable[str], most: int = MAX_REFUSALS) -> tuple[list[NotShared], bool]:
+    """The first refusals of these nodes, by name, at most `most` of them; and whether there are more."""
+    refusals = list(islice((refusal for node in nodes for refusal in network.refusals(node)), most + 1))
+    return sorted(refusals[:most], key=lambda refusal: (refusal.node, refusal.other)), len(refusals) > most
 
 
 def explain_query(
@@ -65,13 +65,14 @@ def explain_query(
     bound: Bound,
     bill: Bill | None = None,
 ) -> str:
-    """What one query reads, how its result is made, what it costs, and what is not shared with it and why."""
+    """Explain what a query reads, how its result is made, what it costs, and what is not shared with it and why."""
     lines = [f"query {name}", f"  window {needs.window.explained}"]
     if needs.where is not None:
         lines.append(f"  keeps rows with {spelled(needs.where)}")
     for part in needs.parts:
         node = network.by_id.get(part.node)
-        statistics = sorted(one.spelled for one in part.statistics if one != ROW_COUNT) or [ROW_COUNT.spelled]
+        named = sorted(statistic.spelled for statistic in part.statistics if statistic != ROW_COUNT)
+        statistics = named or [ROW_COUNT.spelled]
         lines.append(f"  reads {_dimensions(part.dimensions)}: {', '.join(statistics)}")
         if node is None:
             lines.append("    a node of its own from the next tick on")
@@ -79,7 +80,7 @@ def explain_query(
         if node.parent is not None:
             lines.append(f"    derived from {node_label(network.by_id[node.parent])}")
         others = [reader for reader in node.readers if reader != name]
-        lines.append(f"    shared with {_some(others)}" if others else "    read by no other query")
+        lines.append(f"    shared with {_listed(others)}" if others else "    read by no other query")
         lines += refusal_lines(network, part.node)
     if bill is not None:
         share = bill.share(name)
@@ -89,9 +90,9 @@ def explain_query(
 
 
 def refusal_lines(network: Network, node: str) -> list[str]:
-    """What a node is not computed from, and why."""
-    refused, more = some_refusals(network, [node])
-    lines = [f"    not from {node_label(network.by_id[one.other])}: {one.reason}" for one in refused]
+    """The nodes that a node is not computed from, and why, a line each."""
+    refused, more = first_refusals(network, [node])
+    lines = [f"    not from {node_label(network.by_id[refusal.other])}: {refusal.reason}" for refusal in refused]
     return [*lines, *(["    nor from more nodes"] if more else [])]
 
 
@@ -117,33 +118,33 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
     several = f" in slices {slices_text(node.slicing)}" if len(network.trees) > 1 and node.clock.sliced else ""
     lines = [
         f"{indent}{node_label(node)} {source}{several}{cost}",
-        f"{indent}  statistics {', '.join(sorted(one.spelled for one in node.statistics))}",
+        f"{indent}  statistics {', '.join(sorted(statistic.spelled for statistic in node.statistics))}",
     ]
     if node.windows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
-    lines.append(f"{indent}  read by {_some(node.readers)}" if node.readers else f"{indent}  only to make others of")
+    lines.append(f"{indent}  read by {_listed(node.readers)}" if node.readers else f"{indent}  only to make others of")
     for child in network.children.get(node.id, ()):
         lines += _tree(child, network, depth + 1, bill)
     return lines
 
 
 def node_label(node: Node) -> str:
-    """A node by what it is grouped by."""
+    """The label of a node: what it is grouped by."""
     kind = "node" if node.clock.sliced else "totals"
     return f"{kind} {_dimensions(node.dimensions)}"
 
 
 def _dimensions(dimensions: Iterable[Dimension]) -> str:
-    return f"({', '.join(sorted(one.spelled for one in dimensions))})"
+    return f"({', '.join(sorted(dimension.spelled for dimension in dimensions))})"
 
 
-def _some(readers: tuple[str, ...] | list[str]) -> str:
+def _listed(readers: tuple[str, ...] | list[str]) -> str:
     more = len(readers) - MAX_READERS
     return ", ".join(readers[:MAX_READERS]) + (f" and {more} more" if more > 0 else "")
 
 
 def slices_text(slicing: Slicing | None) -> str:
-    """How time is cut."""
+    """How a slicing cuts time, in words."""
     if slicing is None:
         return "none"
     if slicing.kind == "uniform":

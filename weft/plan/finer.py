@@ -1,8 +1,8 @@
-"""Which node could be computed from which: from one with all of its dimensions, unless there is a reason against it.
+"""Which node could be computed from which: from a node with all of its dimensions, unless a reason is against it.
 
 Dimension sets are indexed by the dimensions in them, and nodes by their dimension set and tree, so what is asked about
-one node costs what is answered, however many nodes have other dimensions or other slices. Reasons are made when
-somebody asks for them: with nothing shared there are as many as pairs of nodes.
+a node costs what is answered, however many nodes have other dimensions or other slices. Reasons are worked out
+when somebody asks for them: with nothing shared there are as many as pairs of nodes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from weft.plan.dimensions import Dimension
 Dimensions = frozenset[Dimension]
 
 
-class Groups(Protocol):
-    """A node as far as it matters here, wanted or made."""
+class AnyNode(Protocol):
+    """A node as far as it matters here, be it wanted or computed."""
 
     @property
     def clock(self) -> Clock: ...
@@ -42,16 +42,16 @@ class NotShared:
     reason: str
 
 
-def refuse(mine: Groups, theirs: Groups) -> str:
-    """Why a node with all of my dimensions still cannot feed me; empty when it can."""
-    if not theirs.clock.feeds(mine.clock):
+def refuse(node: AnyNode, source: AnyNode) -> str:
+    """Why a source with all dimensions of a node still cannot feed it; empty when it can."""
+    if not source.clock.feeds(node.clock):
         return "running-totals-have-no-slices"
-    if theirs.tree != mine.tree and mine.clock.sliced:
+    if source.tree != node.tree and node.clock.sliced:
         return "other-slices"
     # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
-    if theirs.counts_values and not mine.counts_values:
+    if source.counts_values and not node.counts_values:
         return "value-counts-are-too-wide"
-    if mine.dimensions == theirs.dimensions and mine.clock is theirs.clock:
+    if node.dimensions == source.dimensions and node.clock is source.clock:
         return "same-node"
     return ""
 
@@ -65,7 +65,7 @@ class Supersets:
         self._wider: dict[Dimensions, tuple[Dimensions, ...]] = {}
 
     def add(self, sets: Iterable[Dimensions]) -> None:
-        """Know these sets too."""
+        """Add dimension sets."""
         for dimensions in sets:
             if dimensions not in self._sets:
                 self._sets.add(dimensions)
@@ -84,9 +84,9 @@ class Supersets:
 
 
 class Finer:
-    """For every one of some nodes, those of the others that it could be computed from."""
+    """For each of a set of nodes, the other nodes that it could be computed from."""
 
-    def __init__(self, nodes: Mapping[str, Groups], supersets: Supersets | None = None) -> None:
+    def __init__(self, nodes: Mapping[str, AnyNode], supersets: Supersets | None = None) -> None:
         self._nodes = nodes
         self._dimensions = {name: frozenset(node.dimensions) for name, node in nodes.items()}
         self._trees: dict[Dimensions, dict[str, list[str]]] = {}
@@ -97,25 +97,25 @@ class Finer:
         self._of: dict[str, tuple[str, ...]] = {}
 
     def of(self, name: str) -> tuple[str, ...]:
-        """The nodes that this one could be computed from (vertical expansion)."""
+        """The nodes that the named node could be computed from (vertical expansion)."""
         finer = self._of.get(name)
         if finer is None:
-            mine = self._nodes[name]
+            node = self._nodes[name]
             # Slices of another tree serve totals only.
-            others = self._wider(name, mine.tree if mine.clock.sliced else None)
-            finer = self._of[name] = tuple(other for other in others if not refuse(mine, self._nodes[other]))
+            others = self._wider(name, node.tree if node.clock.sliced else None)
+            finer = self._of[name] = tuple(other for other in others if not refuse(node, self._nodes[other]))
         return finer
 
     def refusals(self, name: str) -> Iterator[NotShared]:
-        """The nodes that have all dimensions of this one, and still cannot feed it."""
-        mine = self._nodes[name]
+        """The nodes that have all dimensions of the named node, and still cannot feed it."""
+        node = self._nodes[name]
         for other in self._wider(name, None):
-            reason = refuse(mine, self._nodes[other])
+            reason = refuse(node, self._nodes[other])
             if reason:
                 yield NotShared(name, other, reason)
 
     def _wider(self, name: str, tree: str | None) -> Iterator[str]:
-        """The other nodes that have all dimensions of this one, of one tree or of all."""
+        """The other nodes with all dimensions of the named node, of a tree or, where that is None, of all trees."""
         for dimensions in self._supersets.of(self._dimensions[name]):
             trees = self._trees.get(dimensions, {})
             for names in trees.values() if tree is None else [trees.get(tree, ())]:

@@ -1,4 +1,4 @@
-"""Who is to blame when shared work fails: halving finds the queries that fail alone, in few trials."""
+"""Which queries are to blame when shared work fails: halving tells the queries that fail alone, in few trials."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ COMPARISONS = frozenset({"=", "<", "<=", "<=>"})
 def find_culprits(names: Sequence[str], trial: Trial, *, known_to_fail: bool = False) -> dict[str, str]:
     """The queries that fail on their own, each with its reason.
 
-    `trial` runs some queries without the others and returns why they fail, or nothing. k culprits among n queries take
+    `trial` runs a few queries without the others and returns why they fail, or nothing. k culprits among n queries take
     between k * log2(n) and twice as many trials.
 
     >>> bad = {"b": "division by zero"}
-    >>> find_culprits("abcd", lambda some: next((bad[one] for one in some if one in bad), ""))
+    >>> find_culprits("abcd", lambda names: next((bad[name] for name in names if name in bad), ""))
     {'b': 'division by zero'}
     """
     if not names:
@@ -38,25 +38,25 @@ def find_culprits(names: Sequence[str], trial: Trial, *, known_to_fail: bool = F
 
 
 def find_misfits(names: Sequence[str], trial: Trial) -> dict[str, str]:
-    """The queries that fail only together with earlier ones, each with its reason; all the others work together.
+    """The queries that fail only together with earlier queries, each with its reason; all the others work together.
 
     A misfit among n queries takes about 2 * log2(n) trials.
 
-    >>> find_misfits("abcd", lambda some: "name taken" if {"b", "d"} <= set(some) else "")
+    >>> find_misfits("abcd", lambda names: "name taken" if {"b", "d"} <= set(names) else "")
     {'d': 'name taken'}
     """
-    kept: list[str] = []
+    admitted: list[str] = []
     misfits: dict[str, str] = {}
 
-    def admit(some: Sequence[str]) -> None:
-        reason = trial([*kept, *some])
+    def admit(candidates: Sequence[str]) -> None:
+        reason = trial([*admitted, *candidates])
         if not reason:
-            kept.extend(some)
-        elif len(some) == 1:
-            misfits[some[0]] = reason
+            admitted.extend(candidates)
+        elif len(candidates) == 1:
+            misfits[candidates[0]] = reason
         else:
-            admit(some[: len(some) // 2])
-            admit(some[len(some) // 2 :])
+            admit(candidates[: len(candidates) // 2])
+            admit(candidates[len(candidates) // 2 :])
 
     if names:
         admit(names)
@@ -64,9 +64,9 @@ def find_misfits(names: Sequence[str], trial: Trial) -> dict[str, str]:
 
 
 def failing_alike(queries: Mapping[str, Needs]) -> dict[str, tuple[str, ...]]:
-    """Queries that fail on the same rows for the same reason, if they fail: all of them by the first one's name.
+    """Queries that fail on the same rows for the same reason, if they fail: all of them by the first name.
 
-    One bad row may fail a thousand alerts that compare one expression with a thousand limits: one trial tells of all.
+    A bad row may fail a thousand alerts that compare an expression with a thousand limits: a single trial tells of all.
     """
     alike: dict[Hashable, list[str]] = {}
     for name in sorted(queries):
@@ -76,24 +76,25 @@ def failing_alike(queries: Mapping[str, Needs]) -> dict[str, tuple[str, ...]]:
 
 
 def _what_can_fail(part: Part) -> Hashable:
-    """What of a part decides on which rows it fails."""
-    values = tuple(one.expression for one in part.values)
-    return frozenset(_compared(one.expression) for one in part.dimensions), part.statistics, values
+    """The expressions of a part that decide on which rows it fails."""
+    values = tuple(value.expression for value in part.values)
+    return frozenset(_compared(dimension.expression) for dimension in part.dimensions), part.statistics, values
 
 
 def _compared(expression: Expression) -> Hashable:
     """The expression, less a constant that it is compared with at last: whatever that is, the rest is computed."""
     if isinstance(expression, Call) and expression.function in COMPARISONS:
-        left, right = (None if isinstance(one, Literal) else one for one in expression.arguments)
+        left, right = (None if isinstance(argument, Literal) else argument for argument in expression.arguments)
         return expression.function, left, right
     return expression
 
 
 def suspected_columns(needs: Needs) -> tuple[str, ...]:
-    """The columns that decide whether a query fails on a row: those of its expressions that can, or else of all."""
-    dimensions = [one.expression for part in needs.parts for one in part.dimensions]
-    statistics = [one for part in needs.parts for one in part.statistics]
-    conditions = [one.where for one in statistics if one.where is not None]
-    every = [*dimensions, *conditions, *(argument for one in statistics for argument in one.arguments)]
-    fallible = [one for one in every if can_fail(one)] or every
-    return tuple(sorted({node.name for one in fallible for node in walk(one) if isinstance(node, Column)}))
+    """The columns that decide whether a query fails on a row: of its expressions that can fail, or else of all."""
+    dimensions = [dimension.expression for part in needs.parts for dimension in part.dimensions]
+    statistics = [statistic for part in needs.parts for statistic in part.statistics]
+    conditions = [statistic.where for statistic in statistics if statistic.where is not None]
+    every = [*dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
+    fallible = [expression for expression in every if can_fail(expression)] or every
+    nodes = (node for expression in fallible for node in walk(expression))
+    return tuple(sorted({node.name for node in nodes if isinstance(node, Column)}))

@@ -1,6 +1,6 @@
 """A layout says what the partial rows of a file can answer: which statistics, between which edges, over which cuts.
 
-Queries come and go, so files of one node differ. A file serves a query's part exactly when its layout has all the
+Queries come and go, so files of a node differ. A file serves a query's part exactly when its layout has all the
 statistics, all the cuts, and an edge at every start and end of the query's windows.
 """
 
@@ -33,7 +33,7 @@ class Layout:
 
     def misses(self, needs: Needs, part: Part) -> str:
         """Why the file cannot serve this part: empty when it can."""
-        if any(one.name not in self.statistics for one in part.statistics):
+        if any(statistic.name not in self.statistics for statistic in part.statistics):
             return "statistics"
         if needs.window.clock.sliced and (self.slicing is None or not self.slicing.covers(needs.window)):
             return "edges"
@@ -53,13 +53,13 @@ class Layout:
         }
 
     @classmethod
-    def from_definition(cls, kept: dict[str, Any]) -> Layout:
-        slicing = kept["slicing"]
+    def from_definition(cls, definition: dict[str, Any]) -> Layout:
+        slicing = definition["slicing"]
         if slicing is not None:
             progressions, period, offset, table = slicing
             slicing = Slicing(tuple((step, residue) for step, residue in progressions), period, offset, tuple(table))
-        cuts = tuple(sorted((name, frozenset(points)) for name, points in kept["cuts"].items()))
-        return cls(frozenset(kept["statistics"]), cuts, slicing, kept.get("epoch", 0))
+        cuts = tuple(sorted((name, frozenset(points)) for name, points in definition["cuts"].items()))
+        return cls(frozenset(definition["statistics"]), cuts, slicing, definition.get("epoch", 0))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What one query needs of the network: dimensions, statistics, cuts and edges, and how its result is made of them.
+"""What a query needs of the network: dimensions, statistics, cuts and edges, and how its result is made of them.
 
 `analyse` is the last step that sees a query whole. Everything it answers with is content-addressed, so queries that
 need the same thing say so in the same words and share it.
@@ -44,7 +44,7 @@ MAX_STATISTICS = 3 * MAX_MEASURES
 
 @dataclass(frozen=True)
 class Part:
-    """The share of a query that one node answers: all plain aggregates, or those over the counts of `values`."""
+    """The share of a query that a node answers: all plain aggregates, or the aggregates over the counts of `values`."""
 
     node: str
     dimensions: frozenset[Dimension]
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """One aggregate of the query: the slot its value is read from, the part it comes from, and how it is made."""
+    """An aggregate of the query: the slot its value is read from, the part it comes from, and how it is made."""
 
     slot: str
     part: int
@@ -83,13 +83,13 @@ class Needs:
 
 
 def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree: str = "") -> str:
-    """The name of the node with this dimension set in a tree; one with slices and one of totals are two."""
+    """The name of the node with this dimension set in a tree; a node with slices and a node of totals differ."""
     kind = "node" if clock.sliced else "running"
     return identity(kind, stream, *sorted(dimension.name for dimension in dimensions), *([tree] if tree else []))
 
 
 def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_HOME) -> Needs:
-    """Take a canonical query apart, as far as its placement says."""
+    """Take a canonical query apart into what it needs, in the form that its placement says."""
     block, finish = query.block, query.finish
     groups = tuple(Dimension(_guarded(expression, block.where)) for expression in block.groups)
     originals = _carried(query)
@@ -99,14 +99,17 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     base = frozenset(groups) | frozenset(carried) | sharding.dimensions
     _check_many(len(block.aggregates), MAX_MEASURES, "aggregates")
     check_written(sum(map(catalog.written, block.aggregates)))
-    made = {one: catalog.decompose(one, lambda part: _guarded_aggregate(part, block.where)) for one in block.aggregates}
+    decomposed = {
+        aggregate: catalog.decompose(aggregate, lambda part: _guarded_aggregate(part, block.where))
+        for aggregate in block.aggregates
+    }
     tree = placement.of(block.window).tree
-    parts = _parts(block, base, list(made.values()), tree)
+    parts = _parts(block, base, list(decomposed.values()), tree)
     homes = {part.values: index for index, part in enumerate(parts)}
     keys = zip((*block.groups, *originals), (*groups, *carried), strict=True)
-    slots: dict[Expression, Slot] = {expression: Slot(one.name, one.type) for expression, one in keys}
+    slots: dict[Expression, Slot] = {expression: Slot(dimension.name, dimension.type) for expression, dimension in keys}
     measures = []
-    for aggregate, made_of in made.items():
+    for aggregate, made_of in decomposed.items():
         slot = Slot(identity("a", text(aggregate)), aggregate.type)
         home = homes[_counted(made_of) if isinstance(made_of, Holistic) else ()]
         measures.append(Measure(slot.name, home, made_of))
@@ -133,26 +136,26 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     )
 
 
-def _parts(block: Block, base: frozenset[Dimension], made: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
-    """One part for the plain aggregates (or for none at all), one for each expression whose values are counted."""
+def _parts(block: Block, base: frozenset[Dimension], decomposed: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
+    """A part for the plain aggregates (or for none at all), and a part for each expression whose values are counted."""
     clock = block.window.clock
-    statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
-    counted = {_counted(each) for each in made if isinstance(each, Holistic)}
+    statistics = {statistic for rule in decomposed if isinstance(rule, Plain) for statistic in rule.statistics}
+    counted = {_counted(rule) for rule in decomposed if isinstance(rule, Holistic)}
     _check_many(len(statistics - {ROW_COUNT}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:
-        kept = tuple(sorted(statistics | {ROW_COUNT}, key=lambda one: one.name))
-        parts.append(Part(node_id(block.feed, base, clock=clock, tree=tree), base, kept))
-    for values in sorted(counted, key=lambda each: [one.name for one in each]):
+        plain = tuple(sorted(statistics | {ROW_COUNT}, key=lambda statistic: statistic.name))
+        parts.append(Part(node_id(block.feed, base, clock=clock, tree=tree), base, plain))
+    for values in sorted(counted, key=lambda values: [value.name for value in values]):
         wide = base.union(values)
         parts.append(Part(node_id(block.feed, wide, clock=clock, tree=tree), wide, (ROW_COUNT,), values))
     return tuple(parts)
 
 
 def _counted(made_of: Holistic) -> tuple[Dimension, ...]:
-    """What is counted, in one order: (a, b) has as many values as (b, a)."""
-    return by_name({Dimension(one) for one in made_of.values})
+    """The dimensions that are counted, by name: (a, b) has as many values as (b, a)."""
+    return by_name({Dimension(value) for value in made_of.values})
 
 
 def _check_many(count: int, most: int, what: str) -> None:
@@ -193,4 +196,5 @@ def _guarded_aggregate(aggregate: Aggregate, where: Expression | None) -> Aggreg
     """The aggregate with arguments that are computed only for rows that it counts."""
     condition = _guarded(aggregate.where, where) if aggregate.where is not None else None
     both = conjunction((*conjuncts(where), *conjuncts(condition)))
-    return replace(aggregate, arguments=tuple(_guarded(one, both) for one in aggregate.arguments), where=condition)
+    arguments = tuple(_guarded(argument, both) for argument in aggregate.arguments)
+    return replace(aggregate, arguments=arguments, where=condition)

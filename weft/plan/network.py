@@ -1,4 +1,4 @@
-"""The network of one stream: every node that its queries need, what each is computed from, and who reads it.
+"""The network of a stream: every node that its queries need, what each is computed from, and who reads it.
 
 Three steps, each a function of its own. `collect` states what queries ask for; a `Decision` (see weft/plan/search.py)
 says what is computed from what, and which nodes that nobody asked for are worth making; `assemble` makes the network
@@ -22,7 +22,7 @@ from weft.plan.slices import Slicing, slicing
 
 @dataclass(frozen=True)
 class Node:
-    """A shared partial aggregate. One without readers is not stored: it is only there to make others of."""
+    """A shared partial aggregate. A node without readers is not stored: it is only there to derive others from."""
 
     id: str
     clock: Clock
@@ -38,17 +38,18 @@ class Node:
     epoch: int = 0
 
     def layout(self, network: Network) -> Layout:
-        """What the rows that it writes now can answer."""
+        """The layout of the rows that the node writes now."""
         cuts = dict(network.cuts)
-        mine = tuple(
-            sorted((one.name, frozenset(map(repr, cuts[one.name]))) for one in self.dimensions if one.name in cuts)
+        own_cuts = tuple(
+            sorted((cell.name, frozenset(map(repr, cuts[cell.name]))) for cell in self.dimensions if cell.name in cuts)
         )
-        return Layout(frozenset(one.name for one in self.statistics), mine, self.slicing, self.epoch)
+        names = frozenset(statistic.name for statistic in self.statistics)
+        return Layout(names, own_cuts, self.slicing, self.epoch)
 
 
 @dataclass(frozen=True)
 class Network:
-    """All nodes of a stream, parents first. Retired ones are computed no more, and kept while somebody reads them."""
+    """All nodes of a stream, parents first. Retired nodes are computed no more, and kept while somebody reads them."""
 
     stream: str
     cuts: tuple[tuple[str, tuple[Cut, ...]], ...]
@@ -59,7 +60,7 @@ class Network:
 
     @cached_property
     def cuts_read(self) -> Mapping[str, Mapping[str, Cut]]:
-        """The cuts of every dimension with cells that some query reads, now or from before it moved, by their text."""
+        """The cuts of every dimension with cells that any query reads, now or from before it moved, by their text."""
         read: dict[str, dict[str, Cut]] = {}
         for name, points in (*self.cuts, *self.past_cuts):
             read.setdefault(name, {}).update((repr(point), point) for point in points)
@@ -81,12 +82,12 @@ class Network:
 
     @cached_property
     def children(self) -> Mapping[str, tuple[Node, ...]]:
-        """What is computed from each node that anything is computed from."""
-        found: dict[str, list[Node]] = {}
+        """The nodes that are computed from each parent."""
+        children: dict[str, list[Node]] = {}
         for node in self.nodes:
             if node.parent is not None:
-                found.setdefault(node.parent, []).append(node)
-        return {node: tuple(children) for node, children in found.items()}
+                children.setdefault(node.parent, []).append(node)
+        return {parent: tuple(nodes) for parent, nodes in children.items()}
 
     @cached_property
     def finer(self) -> Finer:
@@ -98,8 +99,8 @@ class Network:
         return self.finer.refusals(node)
 
     @cached_property
-    def kept(self) -> Mapping[str, Node]:
-        """The nodes that have files, or may have: stored ones and retired ones."""
+    def with_files(self) -> Mapping[str, Node]:
+        """The nodes that have files, or may have: stored and retired nodes."""
         return {**self.stored, **{node.id: node for node in self.retired}}
 
     @cached_property
@@ -120,7 +121,7 @@ class Network:
 
 @dataclass
 class Wanted:
-    """What all queries together want of one node."""
+    """What all queries together want of a node."""
 
     clock: Clock
     dimensions: frozenset[Dimension]
@@ -141,7 +142,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Past:
-    """What a query needed before it moved: until which batch, and from which moment on no row of it is there."""
+    """What a query needed before it moved, until which batch, and the moment from which on it has no rows there."""
 
     needs: Needs
     until: int
@@ -154,7 +155,7 @@ def build_network(
     decision: Decision | None = None,
     pasts: Mapping[str, Sequence[Past]] | None = None,
 ) -> Network:
-    """The network that serves these queries, by name; without a decision, one that shares all that can be shared."""
+    """The network that serves these queries, by name; without a decision, all that can be shared is shared."""
     wanted = collect(queries)
     network = assemble(stream, queries.values(), wanted, decision or share_everything(wanted, Finer(wanted)))
     return with_pasts(network, queries, pasts) if pasts else network
@@ -176,9 +177,9 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
 
 
 def share_everything(wanted: Mapping[str, Wanted], finer: Finer) -> Decision:
-    """Every node that can be is made of another: of the one with the fewest dimensions.
+    """Derive every node that can be derived, from the node with the fewest dimensions.
 
-    Of one without slices first: it has one row a group, not one a slice.
+    Of nodes with as many dimensions a node without slices comes first: it has a row a group, not a row a slice.
     """
 
     def size(other: str) -> tuple[int, bool, str]:
@@ -200,24 +201,24 @@ def assemble(
     ordered = sorted(everything, key=lambda node: (_depth(node, parents), node))
     statistics = {node: set(everything[node].statistics) for node in ordered}
     for node in reversed(ordered):
-        statistics[node] |= {needed for one in statistics[node] for needed in one.needs}
+        statistics[node] |= {needed for statistic in statistics[node] for needed in statistic.needs}
         if node in parents:
             statistics[parents[node]] |= statistics[node]
     slicings = slicings_of(everything)
     nodes = tuple(
         Node(
             id=node,
-            clock=one.clock,
-            dimensions=by_name(one.dimensions),
-            statistics=tuple(sorted(statistics[node], key=lambda each: each.name)),
-            windows=tuple(sorted(one.windows, key=str)),
-            counts_values=one.counts_values,
-            readers=tuple(sorted(one.readers)),
+            clock=entry.clock,
+            dimensions=by_name(entry.dimensions),
+            statistics=tuple(sorted(statistics[node], key=lambda statistic: statistic.name)),
+            windows=tuple(sorted(entry.windows, key=str)),
+            counts_values=entry.counts_values,
+            readers=tuple(sorted(entry.readers)),
             parent=parents.get(node),
-            tree=one.tree,
-            slicing=slicings[one.tree] if one.clock.sliced else None,
+            tree=entry.tree,
+            slicing=slicings[entry.tree] if entry.clock.sliced else None,
         )
-        for node, one in ((node, everything[node]) for node in ordered)
+        for node, entry in ((node, everything[node]) for node in ordered)
     )
     return Network(stream, all_cuts(queries), nodes)
 
@@ -232,22 +233,22 @@ def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...
 
 
 def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
-    """The slicing of every tree: one that serves all windows of its nodes."""
+    """The slicing of every tree, which serves all windows of its nodes."""
     windows: dict[str, set[Sliced]] = {}
-    for one in wanted.values():
-        if one.clock.sliced:
-            windows.setdefault(one.tree, set()).update(one.windows)
-    return {tree: slicing(mine) for tree, mine in windows.items()}
+    for entry in wanted.values():
+        if entry.clock.sliced:
+            windows.setdefault(entry.tree, set()).update(entry.windows)
+    return {tree: slicing(of_tree) for tree, of_tree in windows.items()}
 
 
 def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[str, Sequence[Past]]) -> Network:
-    """The network with what queries read that moved: nodes they left, and since when the others serve them."""
+    """Add what moved queries still read: the nodes that they left, and since when the other nodes serve them."""
     epochs: dict[str, int] = {}
     left: dict[str, Needs] = {}
     for name, steps in pasts.items():
         after = [*(later.needs for later in steps[1:]), queries[name]]
         for number, (step, now) in enumerate(zip(steps, after, strict=True)):
-            # Two steps may end with one batch, in a catalog from before that was mended: each needs a name of its own.
+            # Two steps may end with the same batch in an old catalog: each needs a name of its own.
             left[f"{name}, step {number}, until batch {step.until}"] = step.needs
             for part in (*step.needs.parts, *now.parts):
                 epochs[part.node] = max(step.until, epochs.get(part.node, 0))
@@ -258,14 +259,14 @@ def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[st
             node,
             epoch=epochs.get(node.id, 0),
             statistics=tuple(
-                sorted({*node.statistics, *_closed(before, node.id)}, key=lambda one: one.name)
+                sorted({*node.statistics, *_closed(before, node.id)}, key=lambda statistic: statistic.name)
             ),
         )
         if node.readers
         else node
         for node in network.nodes
     )
-    gone = {node: one for node, one in before.items() if node not in network.stored}
+    gone = {node: entry for node, entry in before.items() if node not in network.stored}
     retired = assemble(network.stream, left.values(), gone, Decision({})).nodes
     return replace(
         network,
@@ -276,9 +277,9 @@ def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[st
 
 
 def _closed(before: Mapping[str, Wanted], node: str) -> set[Statistic]:
-    """The statistics that the past wants of a node, with those that they need themselves."""
+    """The statistics that the past wants of a node, with the statistics that these need."""
     wanted = before[node].statistics if node in before else set()
-    return wanted | {needed for one in wanted for needed in one.needs}
+    return wanted | {needed for statistic in wanted for needed in statistic.needs}
 
 
 def _fed(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -288,7 +289,7 @@ def _fed(nodes: Sequence[Node]) -> tuple[Node, ...]:
         if node.parent is not None:
             parent = by_id[node.parent]
             both = {*parent.statistics, *by_id[node.id].statistics}
-            by_id[parent.id] = replace(parent, statistics=tuple(sorted(both, key=lambda one: one.name)))
+            by_id[parent.id] = replace(parent, statistics=tuple(sorted(both, key=lambda statistic: statistic.name)))
     return tuple(by_id[node.id] for node in nodes)
 
 

@@ -8,7 +8,7 @@ FORMS = ("text", "mermaid", "graphviz")
 
 
 def mermaid(network: Network) -> str:
-    """A Mermaid flowchart; base nodes hang on the stream, derived ones on their parents.
+    """A Mermaid flowchart; base nodes hang on the stream, derived nodes on their parents.
 
     >>> mermaid(Network("s", (), ()))
     'flowchart LR\\n    stream(["s"])'
@@ -21,7 +21,7 @@ def mermaid(network: Network) -> str:
 
 
 def graphviz(network: Network) -> str:
-    """A Graphviz digraph of the same."""
+    """A Graphviz digraph of the same network."""
     lines = [
         "digraph weft {",
         "  rankdir=LR;",
@@ -36,8 +36,8 @@ def graphviz(network: Network) -> str:
 
 
 def _box(node: Node) -> list[str]:
-    """What stands in a box: group-by, how many statistics, windows and readers."""
-    group = ", ".join(sorted(one.spelled for one in node.dimensions))
+    """The lines of a node's box: group-by, how many statistics, windows and readers."""
+    group = ", ".join(sorted(dimension.spelled for dimension in node.dimensions))
     counts = [
         _many(len(node.statistics), "statistic"),
         _many(len(node.windows), "window") if node.clock.sliced else "totals",
@@ -46,8 +46,8 @@ def _box(node: Node) -> list[str]:
     return [f"({group})", ", ".join(counts)]
 
 
-def _many(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or one + 's'}"
+def _many(count: int, noun: str, plural: str = "") -> str:
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def _escape(text: str) -> str:

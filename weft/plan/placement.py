@@ -13,8 +13,8 @@ from weft.algebra.windows import Window
 class Placement:
     """Where a query's partial rows are kept.
 
-    tree: the queries of one tree share one slicing. truths: the part of its predicate that its groups cannot answer is
-    one dimension, true or false, in place of the values and cells that other predicates could use too.
+    tree: the queries of a tree share its slicing. truths: the part of its predicate that its groups cannot answer is
+    a single dimension, true or false, in place of the values and cells that other predicates could use too.
     """
 
     tree: str = ""
@@ -29,8 +29,8 @@ class Placement:
         return {**({"tree": self.tree} if self.tree else {}), **({"truths": True} if self.truths else {})}
 
     @classmethod
-    def from_definition(cls, kept: Mapping[str, Any]) -> Placement:
-        return cls(kept.get("tree", ""), kept.get("truths", False))
+    def from_definition(cls, definition: Mapping[str, Any]) -> Placement:
+        return cls(definition.get("tree", ""), definition.get("truths", False))
 
 
 AT_HOME = Placement()
@@ -38,7 +38,7 @@ AT_HOME = Placement()
 
 @dataclass(frozen=True)
 class Moved:
-    """A placement that a query had: until which batch, and from which moment on no row can be there."""
+    """A placement that a query had, until which batch, and the moment from which on it can have no rows there."""
 
     placement: Placement
     until: int
@@ -48,5 +48,5 @@ class Moved:
         return {**self.placement.definition(), "until": self.until, "moment": self.moment}
 
     @classmethod
-    def from_definition(cls, kept: Mapping[str, Any]) -> Moved:
-        return cls(Placement.from_definition(kept), kept["until"], kept["moment"])
+    def from_definition(cls, definition: Mapping[str, Any]) -> Moved:
+        return cls(Placement.from_definition(definition), definition["until"], definition["moment"])

@@ -1,4 +1,4 @@
-"""Where a part of a query is read from: the node made for it, or a finer one that holds it already.
+"""Where a part of a query is read from: the node made for it, or a finer node that holds it already.
 
 A new query reads what is stored from its first moment, before any tick has made a node of its own.
 """
@@ -33,13 +33,13 @@ class Route:
 
 
 def route(needs: Needs, part: Part, stock: Iterable[Stocked]) -> Route | None:
-    """The part's own node where there is one; else the node that is complete for longest, then the narrowest."""
+    """The part's own node where it is stocked; else the node that is complete for longest, then the narrowest."""
     routes = [
-        (one, Route(one.node, complete_from(needs, part, one.complete_from, one.files)))
-        for one in stock
-        if _holds(needs, part, one)
+        (stocked, Route(stocked.node, complete_from(needs, part, stocked.complete_from, stocked.files)))
+        for stocked in stock
+        if _holds(needs, part, stocked)
     ]
-    own = [found for one, found in routes if one.node == part.node]
+    own = [candidate for stocked, candidate in routes if stocked.node == part.node]
     if own:
         return own[0]
     best = min(routes, key=lambda pair: (pair[1].complete_from, len(pair[0].dimensions), pair[0].node), default=None)
@@ -47,4 +47,5 @@ def route(needs: Needs, part: Part, stock: Iterable[Stocked]) -> Route | None:
 
 
 def _holds(needs: Needs, part: Part, stocked: Stocked) -> bool:
-    return stocked.clock is needs.window.clock and {one.name for one in part.dimensions} <= stocked.dimensions
+    names = {dimension.name for dimension in part.dimensions}
+    return stocked.clock is needs.window.clock and names <= stocked.dimensions

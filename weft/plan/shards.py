@@ -1,15 +1,15 @@
 """Predicates become dimensions: rows that no predicate in play tells apart are aggregated together.
 
 A WHERE clause is taken apart into atoms. Each atom asks for a dimension from which its truth can be read again after
-grouping, so that queries with different constants share one node:
+grouping, so that queries with different constants share a node:
 
-    x = 5, x IN (..)     the value of x                     ten thousand entities are one dimension
-    x > 5, x <= 7        the cell of x between the cuts     found by halving, whatever the number of thresholds
+    x = 5, x IN (..)     the value of x                     ten thousand entities are a single dimension
+    x > 5, x <= 7        the cell of x between the cuts     looked up by halving, whatever the number of thresholds
     anything else        the truth of the atom itself       evaluated once a row
-    what could fail      the truth of the whole predicate   one part may guard another
+    what could fail      the truth of the whole predicate   a part may guard another
 
 Values and cells serve every query that compares the same thing, and multiply the groups. Where they would be too many,
-all that the query's own groups cannot answer is one truth instead (`whole`).
+all that the query's own groups cannot answer is a single truth instead (`whole`).
 
 `shard` returns the dimensions and the predicate over them (the residue) that a reader applies.
 """
@@ -29,13 +29,13 @@ from weft.algebra.types import BIGINT, BOOLEAN, DATE, INT, INTEGRAL_BITS, DataTy
 from weft.plan.dimensions import EXACT, Cut, Dimension, highest_decimal
 
 CONNECTIVES = frozenset({"and", "or", "not"})
-# What is infinite on one side of zero or on the other: pow(-0.0, -1) is -Infinity. Keys hold 0.0 for either zero.
+# Functions whose infinity has the sign of the zero: pow(-0.0, -1) is -Infinity. Keys hold 0.0 for either zero.
 SIGNED_AT_ZERO = frozenset({"pow"})
 
 
 @dataclass(frozen=True)
 class Sharding:
-    """What a predicate asks of a node: dimensions, the cuts of those with cells, and the residue over slots."""
+    """What a predicate asks of a node: dimensions, the cuts of dimensions with cells, and the residue over slots."""
 
     dimensions: frozenset[Dimension]
     cuts: tuple[tuple[str, frozenset[Cut]], ...]
@@ -44,24 +44,24 @@ class Sharding:
 
 @dataclass(frozen=True)
 class Comparison:
-    """An atom `operand op literal` with op one of = < <= > >=."""
+    """An atom `operand op literal` where op is = < <= > or >=."""
 
     operand: Expression
     operator: str
     value: Cut
 
 
-def shard(where: Expression | None, given: Iterable[Dimension], *, whole: bool = False) -> Sharding:
+def shard(where: Expression | None, present: Iterable[Dimension], *, whole: bool = False) -> Sharding:
     """Take a predicate apart over the dimensions that the query has anyway."""
     if where is None:
         return Sharding(frozenset(), (), None)
     if whole and not can_fail(where):
-        return _shard_whole(where, frozenset(given))
+        return _shard_whole(where, frozenset(present))
     if can_fail(where):
-        # One part may guard another, as in x <> 0 AND y / x > 5: only the whole is safe on every row.
+        # A part may guard another, as in x <> 0 AND y / x > 5: only the whole is safe on every row.
         truth = Dimension(where)
         return Sharding(frozenset({truth}), (), Slot(truth.name, BOOLEAN))
-    values = {dimension.expression: dimension for dimension in given if not dimension.cells}
+    values = {dimension.expression: dimension for dimension in present if not dimension.cells}
     atoms = list(_atoms(where))
     for atom in atoms:
         operand = _equated(atom)
@@ -84,16 +84,16 @@ def shard(where: Expression | None, given: Iterable[Dimension], *, whole: bool =
     return Sharding(frozenset(used), tuple(sorted((name, frozenset(points)) for name, points in cuts.items())), residue)
 
 
-def _shard_whole(where: Expression, given: frozenset[Dimension]) -> Sharding:
-    """What the given dimensions answer is read from them, the rest is one truth."""
+def _shard_whole(where: Expression, present: frozenset[Dimension]) -> Sharding:
+    """Take a predicate apart: what the present dimensions answer is read from them, the rest is a single truth."""
     free: list[tuple[Expression, Sharding]] = []
     rest: list[tuple[Expression, Sharding]] = []
-    for one in conjuncts(where):
-        taken = shard(one, given)
-        (free if taken.dimensions <= given else rest).append((one, taken))
+    for conjunct in conjuncts(where):
+        taken = shard(conjunct, present)
+        (free if taken.dimensions <= present else rest).append((conjunct, taken))
     if not rest:
-        return shard(where, given)
-    truth = Dimension(conjunction(tuple(one for one, _ in rest)) or where)
+        return shard(where, present)
+    truth = Dimension(conjunction(tuple(conjunct for conjunct, _ in rest)) or where)
     used = frozenset(dimension for _, taken in free for dimension in taken.dimensions)
     residue = conjunction((*(taken.residue for _, taken in free if taken.residue), Slot(truth.name, BOOLEAN)))
     return Sharding(used | {truth}, (), residue)
@@ -125,25 +125,25 @@ def _over_values(
     atom: Expression, values: dict[Expression, Dimension], cells: set[Expression | None], used: set[Dimension]
 ) -> Expression | None:
     """The atom computed from dimensions that are there anyway, or None where it reads anything else."""
-    found: set[Dimension] = set()
+    read_from: set[Dimension] = set()
     signed = any(isinstance(node, Call) and node.function in SIGNED_AT_ZERO for node in walk(atom))
 
     def read(node: Expression) -> Expression | None:
         if node in values and not (signed and node.type.is_fractional):
-            found.add(values[node])
+            read_from.add(values[node])
             return Slot(values[node].name, node.type)
         if isinstance(node, Call) and node.function == "is_null":
             ordinal = _ordinal(node.arguments[0])
             if node.arguments[0] not in values and ordinal in cells and ordinal is not None:
                 cell = Dimension(ordinal, cells=True)
-                found.add(cell)
+                read_from.add(cell)
                 return Call("is_null", (Slot(cell.name, cell.type),), BOOLEAN)
         return None
 
     answer = transform(atom, read)
     if any(isinstance(node, Column) for node in walk(answer)) or not is_portable(answer):
         return None
-    used |= found
+    used |= read_from
     return answer
 
 
@@ -203,7 +203,7 @@ def _comparison(atom: Expression) -> Comparison | None:
 
 
 def _in_cells(kind: DataType) -> bool:
-    """Types with so many values that even equality is better read from a cell than from the value itself."""
+    """Whether a type has so many values that even equality is better read from a cell than from the value itself."""
     return kind.name in ("double", "decimal", "timestamp")
 
 
@@ -228,7 +228,7 @@ def _cut(literal: Literal) -> Cut | None:
             return None if value is None else (value - date(1970, 1, 1)).days
         case "double":
             assert isinstance(value, float | None)
-            # -0.0 equals 0.0; NaN has no place among the cuts.
+            # -0.0 equals 0.0; NaN is no cut.
             return None if value is None or math.isnan(value) else value + 0.0
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return value
@@ -242,7 +242,7 @@ def _micros(value: object) -> int | None:
 
 
 def _next_up(value: Cut, kind: DataType) -> Cut | None:
-    """The least value of the type above this one: `x > v` is `x >= next_up(v)`."""
+    """The least value of the type above a value: `x > v` is `x >= next_up(v)`."""
     if kind.name == "double":
         following = math.nextafter(float(value), math.inf)
         return None if math.isinf(float(value)) and value > 0 else following + 0.0

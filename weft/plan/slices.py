@@ -1,11 +1,11 @@
 """Slices: the pieces of time between neighbouring edges of all windows that share a tree.
 
 Every window of the tree is a whole number of slices, so a slice's partial rows serve them all. `slicing` picks the
-cheapest way to find a row's slice; none of the usual ones costs a row more when windows are added.
+cheapest way to find a row's slice; none of the usual ways costs a row more when windows are added.
 
-    uniform     every multiple of a step is (or may as well be) an edge      one division
-    table       the edges of one composite period, searched by halving       log2(edges) comparisons
-    scattered   few progressions that have no short common period            one division each
+    uniform     every multiple of a step is (or may as well be) an edge      1 division
+    table       the edges of a composite period, searched by halving       log2(edges) comparisons
+    scattered   few progressions that have no short common period            1 division each
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from weft.weave.progressions import Progression, bounded_lcm, needed
 
 # A longer table would cost more to ship with every plan than it saves in slices.
 MAX_TABLE_EDGES = 4096
-# Extra edges only cost partial rows: up to this many times the needed ones, arithmetic beats a table.
+# Extra edges only cost partial rows: up to this many times the needed edges, arithmetic beats a table.
 UNIFORM_SLACK = 2
 # Past this many divisions a row, slices that are finer than needed are the lesser evil...
 MAX_SCATTERED = 16
-# ...unless they are so much finer that hardly two rows would share one: then up to this many divisions are.
+# ...unless they are so much finer that hardly two rows would share a slice: then up to this many divisions are.
 FAR_FINER, MOST_SCATTERED = 1_000, 64
 
 
 @dataclass(frozen=True)
 class Slicing:
-    """The edges of a tree: `progressions` say what they are, the rest how a moment's slice is found.
+    """The edges of a tree: `progressions` say what they are, the rest how the slice of a moment is computed.
 
     uniform: period is the step, table is empty, offset the residue. table: edges within [0, period), shifted by
     offset. scattered: period is zero.
@@ -72,7 +72,7 @@ class Slicing:
         return base + self.period
 
     def mean_length(self) -> int:
-        """How long a slice is on average, in microseconds, at least one."""
+        """How long a slice is on average, in microseconds, at least 1."""
         if self.kind == "scattered":
             return max(1, round(1 / sum(1 / step for step, _ in self.progressions)))
         return max(1, self.period // max(1, len(self.table)))
@@ -129,7 +129,7 @@ def _fine_enough(progressions: tuple[Progression, ...], step: int) -> bool:
 
 
 def _edges(progressions: tuple[Progression, ...], period: int, offset: int) -> tuple[int, ...]:
-    """The edges of one period as distances from its beginning, which is an edge itself."""
+    """The edges of a period as distances from its beginning, which is an edge itself."""
     return tuple(
         sorted(
             {

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from weft.algebra.windows import Sliced, micros
 from weft.errors import EngineError
-from weft.plan.finish import Finished, finished_places
+from weft.plan.finish import Finished, finished_candidates
 from weft.plan.route import Route
 from weft.read.finished import spans_of
 from weft.read.moments import Moment, datetime_of, moment_of
@@ -129,7 +129,7 @@ class Answers:
         settled = bisect_left(ends, self.query.settled_from + micros(self.window.range))
         tables = [] if settled == 0 and ends else [self._moved(ends[:settled])]
         if settled < len(ends):
-            places = finished_places(self.query.name, self.query.needs) if self.query.eager else []
+            places = finished_candidates(self.query.name, self.query.needs) if self.query.eager else []
             tables += self._settled(ends[settled:], places)
         return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
 

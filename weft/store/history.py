@@ -57,7 +57,7 @@ def new_nodes(
 def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
     """The stored nodes whose description is another now."""
     changed = []
-    for name, node in network.kept.items():
+    for name, node in network.with_files.items():
         synopsis = state.synopses.get(name)
         fed = name in network.stored
         if synopsis is not None and synopsis.fed >= fed:

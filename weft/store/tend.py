@@ -45,7 +45,7 @@ def tend(
     """
     backend = storage.backend
     changes: list[Change | None] = []
-    for name, node in network.kept.items():
+    for name, node in network.with_files.items():
         if name in state.synopses:
             changes += [
                 seal(node, state, reach.get(node.id), network.cuts_read, backend),

@@ -137,7 +137,7 @@ def publish(
         since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), after)
         writer.update_queries(since)
         revision = writer.revision()
-        writer.delete_nodes([node for node in state.synopses if node not in network.kept])
+        writer.delete_nodes([node for node in state.synopses if node not in network.with_files])
         writer.put_tick(row, detail={**harvest.counts, "plan": written.plan.version})
         if written.plan is not state.plan:
             writer.put_plan(written.plan)
@@ -206,10 +206,10 @@ def with_files(
 ) -> dict[str, Synopsis]:
     """The synopses of all nodes that have files, with the new files and the new descriptions."""
     rows = {**{name: synopsis.node for name, synopsis in state.synopses.items()}, **{row.id: row for row in changed}}
-    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.kept}
+    files = {name: list(state.synopses[name].files) if name in state.synopses else [] for name in network.with_files}
     for segment in stored:
         files[segment.node].append(segment)
-    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.kept if name in rows}
+    return {name: Synopsis(rows[name], tuple(files[name])) for name in network.with_files if name in rows}
 
 
 def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:

@@ -77,7 +77,7 @@ def _plan_metrics(planner: Planner) -> dict[str, Any]:
     """The plan in numbers, and how it was chosen, as far as this process knows."""
     searched, plan = planner.optimizer.last, planner.last
     found = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
-    prices = {} if searched is None else searched.found.prices
+    prices = {} if searched is None else searched.result.prices
     return {**found, **{name: round(price, 4) for name, price in prices.items()}}
 
 

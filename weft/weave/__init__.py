@@ -1,1 +1,1 @@
-"""Weave Share: which windows share one pass over the rows, and which are better computed apart."""
+"""Weave Share: which windows share a pass over the rows, and which are better computed apart."""

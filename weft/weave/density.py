@@ -1,13 +1,13 @@
 """How dense the union of arithmetic progressions is: exact where that is cheap, else between two bounds.
 
-Counting the members in one composite period is hopeless as soon as steps have few factors in common. Four rules make
+Counting the members in a composite period is hopeless as soon as steps have few factors in common. Four rules make
 most sets small enough all the same, and none of them loses anything:
 
     contained   a progression inside another counts for nothing
     common unit steps and distances may be divided by what divides all of them
     coprime     sets whose steps share no factor are independent: what both miss is the product of what each misses
     split       members are told apart by their remainder by a factor; only remainders that a step with this factor
-                asks for need looking at, all others see the set without those steps
+                asks for need looking at, all others see the set without these steps
 
 What remains within `LONGEST_PERIOD` is counted in a bitmap. A set that would take more than `BRANCHES` of these is
 bounded instead: its densest part is counted, the rest is added by inequalities that need only its pairs. Time and
@@ -66,7 +66,7 @@ class Density:
         return Density(self.low + other.low, self.value + other.value, self.high + other.high)
 
     def either(self, other: Density) -> Density:
-        """Of the union with an independent set."""
+        """The density of the union with an independent set."""
         return Density(
             1 - (1 - self.low) * (1 - other.low),
             1 - (1 - self.value) * (1 - other.value),
@@ -78,11 +78,11 @@ def exactly(value: Fraction) -> Density:
     return Density(value, value, value)
 
 
-NOTHING = exactly(Fraction(0))
+EMPTY = exactly(Fraction(0))
 
 
 def density(progressions: Iterable[Progression], *, branches: int = BRANCHES) -> Density:
-    """The share of all whole numbers that is in some progression.
+    """The share of all whole numbers that is in any of the progressions.
 
     >>> density([(9, 0), (9, 3), (6, 0), (6, 4)]).value
     Fraction(4, 9)
@@ -91,29 +91,29 @@ def density(progressions: Iterable[Progression], *, branches: int = BRANCHES) ->
 
 
 @lru_cache(maxsize=1024)
-def _of_needed(kept: tuple[Progression, ...], branches: int) -> Density:
-    found = NOTHING
-    for part in _independent_parts(kept):
+def _of_needed(progressions: tuple[Progression, ...], branches: int) -> Density:
+    union = EMPTY
+    for part in _independent_parts(progressions):
         try:
             exact_or_not = _of_part(part, branches, exact=True)
         except _TooWide:
             exact_or_not = _of_part(part, BOUNDED_BRANCHES, exact=False)
-        found = found.either(exact_or_not)
-    return found
+        union = union.either(exact_or_not)
+    return union
 
 
-def _of_parts(kept: tuple[Progression, ...], branches: int, exact: bool) -> Density:
-    found = NOTHING
-    for part in _independent_parts(kept):
-        found = found.either(_of_part(part, branches, exact))
-    return found
+def _of_parts(progressions: tuple[Progression, ...], branches: int, exact: bool) -> Density:
+    union = EMPTY
+    for part in _independent_parts(progressions):
+        union = union.either(_of_part(part, branches, exact))
+    return union
 
 
-def _independent_parts(kept: tuple[Progression, ...]) -> list[tuple[Progression, ...]]:
-    """Parts whose steps have no factor in common with those of another part."""
-    steps = sorted(by_step(kept))
+def _independent_parts(progressions: tuple[Progression, ...]) -> list[tuple[Progression, ...]]:
+    """Split progressions into parts whose steps have no factor in common with the steps of another part."""
+    steps = sorted(by_step(progressions))
     if len(steps) > MOST_STEPS:
-        return [kept]
+        return [progressions]
     products: list[int] = []
     for step in steps:
         touching = [product for product in products if gcd(product, step) > 1]
@@ -122,14 +122,14 @@ def _independent_parts(kept: tuple[Progression, ...]) -> list[tuple[Progression,
             step *= product  # noqa: PLW2901 - the step stands for its whole part from here on
         products.append(step)
     parts: dict[int, list[Progression]] = {}
-    for progression in kept:
+    for progression in progressions:
         owner = next(product for product in products if product % progression[0] == 0)
         parts.setdefault(owner, []).append(progression)
     return [tuple(part) for part in parts.values()]
 
 
 def _of_part(part: tuple[Progression, ...], branches: int, exact: bool) -> Density:
-    """The density of a part within so many branches; past them, a refusal if it has to be exact, else bounds."""
+    """The density of a part within this many branches; past them, _TooWide if it has to be exact, else bounds."""
     unit, part = scaled(part)
     if unit > 1:
         return _of_parts(needed(part), branches, exact).scaled_by(Fraction(1, unit))
@@ -149,10 +149,10 @@ def _of_part(part: tuple[Progression, ...], branches: int, exact: bool) -> Densi
 
 
 def _split(part: tuple[Progression, ...], factor: int, remainders: set[int], branches: int, exact: bool) -> Density:
-    """Look at every remainder by the factor alone: members are factor * n + remainder, and n is what is left."""
+    """Add up the densities of all remainders by the factor: a member is factor * n + remainder, and n is left over."""
     free = tuple((step, residue) for step, residue in part if step % factor)
     unseen = Fraction(factor - len(remainders), factor)
-    found = _of_parts(needed(free), branches, exact).scaled_by(unseen) if unseen else NOTHING
+    sum_of_remainders = _of_parts(needed(free), branches, exact).scaled_by(unseen) if unseen else EMPTY
     for remainder in sorted(remainders):
         inside = [
             (step // factor, (residue - remainder) // factor % (step // factor))
@@ -161,8 +161,8 @@ def _split(part: tuple[Progression, ...], factor: int, remainders: set[int], bra
         ]
         beside = [(step, (residue - remainder) * pow(factor, -1, step) % step) for step, residue in free]
         seen = _of_parts(needed([*inside, *beside]), branches, exact)
-        found = found.plus(seen.scaled_by(Fraction(1, factor)))
-    return found
+        sum_of_remainders = sum_of_remainders.plus(seen.scaled_by(Fraction(1, factor)))
+    return sum_of_remainders
 
 
 def _cheapest_factor(part: tuple[Progression, ...], steps: Iterable[int]) -> int:
@@ -187,7 +187,7 @@ def _raised(factor: int, steps: Iterable[int]) -> int:
 
 
 def coprime_base(numbers: Iterable[int]) -> list[int]:
-    """Numbers without common factors, of whose powers all the given ones are products.
+    """Numbers without common factors, of whose powers all the numbers are products.
 
     >>> sorted(coprime_base([12, 18, 35]))
     [2, 3, 35]
@@ -196,10 +196,10 @@ def coprime_base(numbers: Iterable[int]) -> list[int]:
     waiting = [number for number in numbers if number > 1]
     while waiting:
         number = waiting.pop()
-        for place, known in enumerate(base):
+        for index, known in enumerate(base):
             shared = gcd(number, known)
             if shared > 1:
-                del base[place]
+                del base[index]
                 waiting += [part for part in (shared, number // shared, known // shared) if part > 1]
                 break
         else:
@@ -210,8 +210,9 @@ def coprime_base(numbers: Iterable[int]) -> list[int]:
 def bounds(part: tuple[Progression, ...]) -> Density:
     """Count the densest part that has a short period, and bound what the rest adds by its sum and its pairs.
 
-    With S1 the sum and S2 that of all pairs, k events fill at most S1 - 2 S2 / k, and at least what Dawson and Sankoff
-    found: 2 S1 / (m + 1) - 2 S2 / (m (m + 1)) for any whole m. The guess between the two takes them as independent.
+    With S1 the sum and S2 the sum of all pairs, k events fill at most S1 - 2 S2 / k, and at least the bound of Dawson
+    and Sankoff: 2 S1 / (m + 1) - 2 S2 / (m (m + 1)) for any whole m. The guess between the bounds takes the events as
+    independent.
     """
     period, counted, rest = _densest(part)
     bits = bitmap(counted, period)
@@ -232,20 +233,20 @@ def bounds(part: tuple[Progression, ...]) -> Density:
     most = min(total(added), 1 - base)
     least = max(added, default=Fraction(0))
     paired = rest[:MOST_PAIRED]
-    ones = total(added[:MOST_PAIRED])
-    meetings = (common(one, other) for place, one in enumerate(paired) for other in paired[:place])
-    twos = total(outside(both) for both in meetings if both)
-    if ones:
-        depth = 1 + int(2 * twos / ones)
-        least = max(least, 2 * (ones * depth - twos) / (depth * (depth + 1)))
+    sum_of_paired = total(added[:MOST_PAIRED])
+    meetings = (common(left, right) for index, left in enumerate(paired) for right in paired[:index])
+    sum_of_pairs = total(outside(both) for both in meetings if both)
+    if sum_of_paired:
+        depth = 1 + int(2 * sum_of_pairs / sum_of_paired)
+        least = max(least, 2 * (sum_of_paired * depth - sum_of_pairs) / (depth * (depth + 1)))
     if paired and len(paired) == len(rest):
-        most = min(most, ones - 2 * twos / len(paired))
+        most = min(most, sum_of_paired - 2 * sum_of_pairs / len(paired))
     guess = _independent(added, 1 - base)
     return Density(base + least, base + min(max(guess, least), most), base + most)
 
 
 def _densest(part: tuple[Progression, ...]) -> tuple[int, list[Progression], list[Progression]]:
-    """Small steps first, as long as their common period is short."""
+    """Choose the progressions to count: small steps first, as long as their common period is short."""
     period, counted, rest = 1, [], []
     for progression in part:
         longer = bounded_lcm((period, progression[0]), SHORT_PERIOD)
@@ -262,7 +263,7 @@ DIGITS = 1 << 64
 
 
 def _independent(parts: list[Fraction], room: Fraction) -> Fraction:
-    """How much of the room is filled by parts that fall into it independently of one another."""
+    """How much of the room is filled by parts that fall into it independently of each other."""
     if not room:
         return Fraction(0)
     left = DIGITS

@@ -1,8 +1,8 @@
-"""Edges of windows and of trees of windows: where fragments end, how many a second, and how many two have in common.
+"""Edges of windows and of trees of windows: where fragments end, how many a second, how many are common to two trees.
 
 Every function takes windows, trees (anything that iterates over windows), or several of either: the edges of a tree
 are the union of its windows' edges. A window with range r and slide s has an edge at every multiple of s and, where r
-is not whole slides, at every r mod s after one (paired windows: at most two fragments a slide).
+is not whole slides, at every r mod s after such an edge (paired windows: at most two fragments a slide).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST_EDGES = 1 << 20
 
 
 def members(*woven: Weavable) -> Iterator[Sliding]:
-    """The windows of windows and trees."""
-    for one in woven:
-        if isinstance(one, Sliding):
-            yield one
+    """The single windows of windows and trees."""
+    for weavable in woven:
+        if isinstance(weavable, Sliding):
+            yield weavable
         else:
-            yield from one
+            yield from weavable
 
 
 def progressions(*woven: Weavable) -> frozenset[Progression]:
@@ -48,17 +48,17 @@ def composite_slide(*woven: Weavable) -> timedelta:
 
 
 def edges(*woven: Weavable) -> tuple[timedelta, ...]:
-    """The edges of one composite slide, the end of the slide included and its beginning not.
+    """The edges of a composite slide, the end of the slide included and its beginning not.
 
     >>> [edge.seconds for edge in edges(Sliding(range=timedelta(seconds=12), slide=timedelta(seconds=9)))]
     [3, 9]
     """
     windows = tuple(members(*woven))
     period = lcm(*(micros(window.slide) for window in windows))
-    found = progressions(windows)
-    if sum(period // step for step, _ in found) > MOST_EDGES:
+    of_windows = progressions(windows)
+    if sum(period // step for step, _ in of_windows) > MOST_EDGES:
         raise ValueError(f"the composite slide has more than {MOST_EDGES:,} edges; edge_rate() counts them unlisted")
-    moments = {residue + turn * step for step, residue in found for turn in range(period // step)}
+    moments = {residue + turn * step for step, residue in of_windows for turn in range(period // step)}
     return tuple((moment or period) * MICROSECOND for moment in sorted(moments, key=lambda moment: moment or period))
 
 
@@ -90,13 +90,13 @@ def overlap_factor(*woven: Weavable) -> Fraction:
     return total(Fraction(length, slide) for slide, length in ranges.items())
 
 
-def weaveability(one: Weavable, other: Weavable) -> Fraction:
+def weaveability(left: Weavable, right: Weavable) -> Fraction:
     """Common edges over all edges of two windows or trees (Eq. 4): 1 when sharing adds no edge to either.
 
     >>> s = lambda n: timedelta(seconds=n)
     >>> weaveability(Sliding(range=s(12), slide=s(9)), Sliding(range=s(10), slide=s(6)))
     Fraction(1, 4)
     """
-    ours, theirs = tuple(members(one)), tuple(members(other))
-    together = edge_rate(ours, theirs)
-    return (edge_rate(ours) + edge_rate(theirs) - together) / together
+    left_windows, right_windows = tuple(members(left)), tuple(members(right))
+    together = edge_rate(left_windows, right_windows)
+    return (edge_rate(left_windows) + edge_rate(right_windows) - together) / together

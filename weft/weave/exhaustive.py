@@ -1,4 +1,4 @@
-"""The cheapest plan of all, by trying all: the yardstick for small sets of windows."""
+"""The cheapest plan, by trying every partition: the yardstick for small sets of windows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def exhaustive(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     """The cheapest partition of the windows into trees.
 
     All trees are priced once, 2 ** n - 1 of them; the best partition of a set is its best first tree and the best
-    partition of what is left, O(3 ** n). Windows with the same edges count as one: some cheapest plan has them in one
-    tree. More than `MOST_STRANDS` that differ are refused.
+    partition of what is left, O(3 ** n). Windows with the same edges count as a single window: there is a
+    cheapest plan that has them in the same tree. More than `MOST_STRANDS` that differ are refused.
     """
     pricing = Pricing(windows, rate=rate)
     count = len(pricing.strands)
@@ -38,10 +38,10 @@ def exhaustive(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
     groups, left = [], (1 << count) - 1
     while left:
         tree = best[left][1]
-        groups.append([place for strand in _chosen(tree) for place in pricing.strands[strand].places])
+        groups.append([index for strand in _chosen(tree) for index in pricing.strands[strand].window_indexes])
         left ^= tree
     return plan_of(tuple(pricing.windows), groups, pricing.rate)
 
 
 def _chosen(mask: int) -> list[int]:
-    return [place for place in range(mask.bit_length()) if mask >> place & 1]
+    return [strand for strand in range(mask.bit_length()) if mask >> strand & 1]

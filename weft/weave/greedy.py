@@ -1,6 +1,6 @@
 """Weave Share's greedy merges (Figure 2): the pair of trees that saves most, again and again, until none saves.
 
-Two ways that give the same plan: with the cost lookup every pair is priced once, and again when one of its trees was
+Two ways that give the same plan: with the cost lookup every pair is priced once, and again when either of its trees was
 merged (O(n^2) prices); without it all pairs are priced in every round (O(n^3)). Trees stand in the order of their
 first windows, and of equal gains the first pair wins.
 """
@@ -17,18 +17,18 @@ from weft.weave.probing import ProbingWork
 def merge_greedily(
     pricing: Pricing, bundles: Sequence[Bundle], *, cost_lookup: bool = True, work: ProbingWork | None = None
 ) -> list[Bundle]:
-    """Trees of which no two are worth merging."""
+    """Merge trees until no two are worth merging."""
     return _with_lookup(pricing, bundles, work) if cost_lookup else _without_lookup(pricing, bundles, work)
 
 
-def _gain(pricing: Pricing, one: Bundle, other: Bundle, work: ProbingWork | None) -> int:
+def _gain(pricing: Pricing, left: Bundle, right: Bundle, work: ProbingWork | None) -> int:
     if work:
-        work.evaluated(one, other)
-    return pricing.gain(one, other)
+        work.evaluated(left, right)
+    return pricing.gain(left, right)
 
 
 def _with_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWork | None) -> list[Bundle]:
-    """The lookup table is a heap: the best pair is on top, pairs of trees that have changed since are skipped."""
+    """Merge with a lookup table, a heap: the best pair is on top, pairs with a tree that has changed are skipped."""
     alive = dict(enumerate(bundles))
     age = dict.fromkeys(alive, 0)
     table: list[tuple[int, int, int, int, int]] = []
@@ -49,15 +49,15 @@ def _with_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWork 
         looked_up += 1
         if ages != [age[first], age[second]]:
             continue
-        one, other = alive[first], alive.pop(second)
+        left, right = alive[first], alive.pop(second)
         if work:
-            work.merged(one, other)
-        alive[first] = pricing.join(one, other)
+            work.merged(left, right)
+        alive[first] = pricing.join(left, right)
         age[first] += 1
         age[second] += 1
-        for place in alive:
-            if place != first:
-                remember(min(place, first), max(place, first))
+        for index in alive:
+            if index != first:
+                remember(min(index, first), max(index, first))
     if work:
         work.operations.lookups += looked_up
     return list(alive.values())
@@ -69,21 +69,21 @@ def _without_lookup(pricing: Pricing, bundles: Sequence[Bundle], work: ProbingWo
     prices: dict[tuple[frozenset[int], frozenset[int]], int] = {}
     while True:
         best, pair = 0, None
-        for place, one in enumerate(alive):
-            for later in range(place + 1, len(alive)):
-                other = alive[later]
+        for index, left in enumerate(alive):
+            for later in range(index + 1, len(alive)):
+                right = alive[later]
                 if work:
-                    work.evaluated(one, other)
-                key = (one.strands, other.strands)
+                    work.evaluated(left, right)
+                key = (left.strands, right.strands)
                 gain = prices.get(key)
                 if gain is None:
-                    gain = prices[key] = pricing.gain(one, other)
+                    gain = prices[key] = pricing.gain(left, right)
                 if gain > best:
-                    best, pair = gain, (place, later)
+                    best, pair = gain, (index, later)
         if pair is None:
             return alive
-        one, other = alive[pair[0]], alive[pair[1]]
+        left, right = alive[pair[0]], alive[pair[1]]
         if work:
-            work.merged(one, other)
-        alive[pair[0]] = pricing.join(one, other)
+            work.merged(left, right)
+        alive[pair[0]] = pricing.join(left, right)
         del alive[pair[1]]

@@ -40,7 +40,7 @@ class IncrementalWeave:
 
     With `automatic=False` it never makes a plan anew by itself: `due` says when it should be done, perhaps elsewhere
     and in the background, by handing the plan of `weave_share(weave.windows, rate=...)` to `adopt`. A tolerance of 0
-    makes the plan anew on every change, an infinite one never.
+    makes the plan anew on every change, an infinite tolerance never.
 
     >>> from datetime import timedelta
     >>> s = lambda n: timedelta(seconds=n)
@@ -84,7 +84,7 @@ class IncrementalWeave:
 
     @property
     def plan(self) -> WeavePlan:
-        groups = [self._pricing.places(tree) for tree in self._trees.values()]
+        groups = [self._pricing.window_indexes(tree) for tree in self._trees.values()]
         return plan_of(tuple(self._pricing.windows), groups, self.rate)
 
     @property
@@ -93,19 +93,19 @@ class IncrementalWeave:
         return as_number(self._cost)
 
     def add(self, window: Sliding) -> None:
-        """Weave one more window into the plan."""
+        """Weave a window into the plan."""
         self._insert(window)
         self._keep_up()
 
     def remove(self, window: Sliding) -> None:
-        """Take one window out; a KeyError where there is none like it."""
+        """Take a window out; a KeyError where there is no such window."""
         if not self._live[window]:
             raise KeyError(f"no such window: {window}")
         self._live[window] -= 1
-        strand = self._pricing.drop(self._places[window].pop())
+        strand = self._pricing.drop(self._indexes[window].pop())
         home = self._home[strand]
         left = self._trees[home].strands
-        if not self._pricing.strands[strand].places:
+        if not self._pricing.strands[strand].window_indexes:
             left = left - {strand}
             del self._home[strand]
         self._forget(home)
@@ -126,7 +126,7 @@ class IncrementalWeave:
             if point.windows != last.windows:
                 slope = (last.cost - point.cost) / (last.windows - point.windows)
                 break
-        # one pass over the rows is the least that any plan costs
+        # a pass over the rows is the least that any plan costs
         return max(self.rate, last.cost + slope * (self.count - last.windows))
 
     @property
@@ -148,11 +148,11 @@ class IncrementalWeave:
 
     def reconstruct(self) -> None:
         """Make the plan anew, and keep the cheaper of the two."""
-        found = weave_share(self.windows, rate=self.rate, operations=self._operations)
-        self.adopt(found if found.cost < self.plan.cost else self.plan)
+        fresh = weave_share(self.windows, rate=self.rate, operations=self._operations)
+        self.adopt(fresh if fresh.cost < self.plan.cost else self.plan)
 
     def adopt(self, plan: WeavePlan) -> None:
-        """Take over a plan that was made elsewhere; windows that have come since are added, those that left are not."""
+        """Take over a plan that was made elsewhere; windows that came since are added, windows that left are not."""
         if plan.windows:
             self.curve.append(CurvePoint(len(plan.windows), plan.cost))
         self.reconstructions += 1
@@ -173,10 +173,10 @@ class IncrementalWeave:
             self.reconstruct()
 
     def _load(self, trees: Iterable[Iterable[Sliding]]) -> None:
-        """Start from these trees. Windows with the same edges end up in the first tree that has one of them."""
+        """Start from these trees. Windows with the same edges end up in the first tree that has any of them."""
         self._pricing = Pricing(rate=self.rate)
         self._live: Counter[Sliding] = Counter()
-        self._places: dict[Sliding, list[int]] = {}
+        self._indexes: dict[Sliding, list[int]] = {}
         self._home: dict[int, int] = {}
         self._trees: dict[int, Bundle] = {}
         self._next, self._cost, self._universe = 0, 0, 0
@@ -189,9 +189,9 @@ class IncrementalWeave:
         self._universe = self._pricing.universe
 
     def _take(self, window: Sliding) -> int:
-        place = len(self._pricing.windows)
+        index = len(self._pricing.windows)
         strand = self._pricing.add(window)
-        self._places.setdefault(window, []).append(place)
+        self._indexes.setdefault(window, []).append(index)
         self._live[window] += 1
         return strand
 
@@ -210,13 +210,13 @@ class IncrementalWeave:
         """Put a tree into the plan, merged with the others as long as that saves."""
         while True:
             known = list(self._trees)
-            place = best_partner(self._pricing, tree, list(self._trees.values()))
+            partner = best_partner(self._pricing, tree, list(self._trees.values()))
             if self._operations is not None:
                 self._operations.evaluations += len(known)
-            if place is None:
+            if partner is None:
                 self._put(tree)
                 return
-            tree = self._pricing.join(self._forget(known[place]), tree)
+            tree = self._pricing.join(self._forget(known[partner]), tree)
 
     def _put(self, tree: Bundle) -> None:
         self._trees[self._next] = tree
@@ -231,7 +231,7 @@ class IncrementalWeave:
         return tree
 
     def _refresh(self) -> None:
-        """Prices of all trees anew, where a window of a new kind has changed what they are computed from."""
+        """Price all trees anew where a window of a new kind has changed what prices are computed from."""
         if self._universe == self._pricing.universe:
             return
         self._universe = self._pricing.universe

@@ -1,13 +1,13 @@
 """The lattice of dimension sets: which group-by is computed from which, as queries come and go (ARGUS).
 
-A node is a dimension set and the statistics kept for it; there is one node for each set. A node can be computed from
-any node with all of its dimensions and more (vertical expansion), and the smaller that one is the less there is to
-read. Statistics that a new query needs are added to the node it reads and to all that this one is computed from
+A node is a dimension set and the statistics kept for it; each set has a single node. A node can be computed from
+any node with all of its dimensions and more (vertical expansion), and the smaller that node is the less there is to
+read. Statistics that a new query needs are added to the node it reads and to all nodes that this is computed from
 (horizontal expansion). A new node may be a better parent for nodes that are there already: these are rerouted.
 
-Kept true: a parent has all dimensions of its children and, but for holistic ones, all their statistics; a node keeps
-exactly the statistics that its readers and its children need. Holistic statistics cannot be merged, so a node that has
-any is computed from the stream; others with the same dimensions share it all the same.
+Always true: a parent has all dimensions of its children and, but for holistic statistics, all their statistics; a
+node keeps exactly the statistics that its readers and its children need. Holistic statistics cannot be merged, so a
+node that has any is computed from the stream; others with the same dimensions share it all the same.
 
 Cost: O(nodes) for a change, and O(nodes of a level) for what depends on it.
 """
@@ -62,7 +62,7 @@ class LatticeChange:
 
 
 class Lattice:
-    """All group-bys of one stream.
+    """All group-bys of a stream.
 
     >>> lattice = Lattice(stream_size=600_000)
     >>> b = lattice.add("B", ["hospital", "day"], ["sum(fee)", "count"], size=9_000)
@@ -84,12 +84,16 @@ class Lattice:
     def find(self, dimensions: Iterable[str], statistics: Iterable[str] = ()) -> tuple[Candidate, ...]:
         """The nodes that a query could be computed from, its own included, the smallest first."""
         wanted, needs = frozenset(dimensions), frozenset(statistics)
-        found = [
+        candidates = [
             Candidate(node.dimensions, node.size, needs - self._statistics.get(node.dimensions, frozenset()))
             for node in self.nodes.values()
             if wanted <= node.dimensions
         ]
-        return tuple(sorted(found, key=lambda one: (one.size, len(one.missing), sorted(one.dimensions))))
+
+        def size(candidate: Candidate) -> tuple[int, int, list[str]]:
+            return candidate.size, len(candidate.missing), sorted(candidate.dimensions)
+
+        return tuple(sorted(candidates, key=size))
 
     def choose(self, dimensions: Iterable[str], statistics: Iterable[str] = ()) -> Candidate | None:
         """The finer node with the smallest size, or None where none is smaller than the stream itself."""
@@ -108,7 +112,7 @@ class Lattice:
         size: int,
         holistic: Iterable[str] = (),
     ) -> LatticeChange:
-        """Make room for a query. `size` is the expected number of groups, and counts where its node is new."""
+        """Add a query and its node. `size` is the expected number of groups, and counts where its node is new."""
         if name in self.asked:
             raise ValueError(f"there is a query {name!r} already")
         asked = Asked(frozenset(dimensions), frozenset(statistics), frozenset(holistic))
@@ -120,12 +124,12 @@ class Lattice:
         self.asked[name] = asked
         self.nodes[asked.dimensions] = replace(node, readers=node.readers | {name})
         if created or asked.holistic:
-            self._place(asked.dimensions)
+            self._choose_parent(asked.dimensions)
         self._settle()
         rerouted, pruned = self._reroute(asked.dimensions)
         removed = self._sweep()
         self._settle()
-        gained = {one: new for one, kept in self._statistics.items() if (new := kept - before.get(one, frozenset()))}
+        gained = {key: new for key, held in self._statistics.items() if (new := held - before.get(key, frozenset()))}
         return LatticeChange(asked.dimensions, created, removed, gained, tuple(rerouted), tuple(pruned))
 
     def remove(self, name: str) -> LatticeChange:
@@ -135,7 +139,7 @@ class Lattice:
         self.nodes[asked.dimensions] = replace(node, readers=node.readers - {name})
         if asked.holistic:
             # it may no longer be bound to the stream
-            self._place(asked.dimensions)
+            self._choose_parent(asked.dimensions)
         removed = self._sweep()
         self._settle()
         return LatticeChange(asked.dimensions, removed=removed)
@@ -146,7 +150,7 @@ class Lattice:
         self.nodes[changed] = replace(self.nodes[changed], size=size)
         moved = []
         for child in self._children(changed):
-            self._place(child, holding_all=True)
+            self._choose_parent(child, holding_all=True)
             if self.nodes[child].parent != changed:
                 moved.append(child)
         rerouted, pruned = self._reroute(changed)
@@ -154,25 +158,25 @@ class Lattice:
         self._settle()
         return LatticeChange(changed, removed=removed, rerouted=(*moved, *rerouted), pruned=tuple(pruned))
 
-    def _place(self, dimensions: Dimensions, *, holding_all: bool = False) -> None:
-        """Choose a node's parent; with `holding_all` among those that need no new statistics for it."""
+    def _choose_parent(self, dimensions: Dimensions, *, holding_all: bool = False) -> None:
+        """Choose a node's parent; with `holding_all` among the nodes that need no new statistics for it."""
         node, parent = self.nodes[dimensions], None
         if not self._holistic(dimensions):
             needs = self._statistics.get(dimensions, frozenset()) if holding_all else frozenset()
             parent = next(
                 (
-                    one.dimensions
-                    for one in self.find(dimensions, needs)
-                    if one.dimensions != dimensions and one.size < self.stream_size and not one.missing
+                    other.dimensions
+                    for other in self.find(dimensions, needs)
+                    if other.dimensions != dimensions and other.size < self.stream_size and not other.missing
                 ),
                 None,
             )
         self.nodes[dimensions] = replace(node, parent=parent)
 
     def _reroute(self, dimensions: Dimensions) -> tuple[list[Dimensions], list[Dimensions]]:
-        """Connect nodes to this one where it has all their statistics and is smaller than their parent.
+        """Connect nodes to this node where it has all their statistics and is smaller than their parent.
 
-        Pruning: a node that is computed from a rerouted one stays where it is, however well it would qualify.
+        Pruning: a node that is computed from a rerouted node keeps its parent, however well it would qualify.
         """
         here, held = self.nodes[dimensions], self._statistics[dimensions]
         able = [
@@ -183,22 +187,23 @@ class Lattice:
             and self._statistics[node.dimensions] <= held
         ]
         better = {node.dimensions for node in able if here.size < self._parent_size(node)}
-        pruned = sorted((one for one in better if any(above in better for above in self._ancestors(one))), key=sorted)
+        below = (coarser for coarser in better if any(above in better for above in self._ancestors(coarser)))
+        pruned = sorted(below, key=sorted)
         rerouted = sorted(better.difference(pruned), key=sorted)
-        for one in rerouted:
-            self.nodes[one] = replace(self.nodes[one], parent=dimensions)
+        for coarser in rerouted:
+            self.nodes[coarser] = replace(self.nodes[coarser], parent=dimensions)
         return rerouted, pruned
 
     def _parent_size(self, node: LatticeNode) -> int:
         return self.stream_size if node.parent is None else self.nodes[node.parent].size
 
     def _ancestors(self, dimensions: Dimensions) -> list[Dimensions]:
-        found = []
+        ancestors = []
         above = self.nodes[dimensions].parent
         while above is not None:
-            found.append(above)
+            ancestors.append(above)
             above = self.nodes[above].parent
-        return found
+        return ancestors
 
     def _children(self, dimensions: Dimensions) -> list[Dimensions]:
         return [node.dimensions for node in self.nodes.values() if node.parent == dimensions]
@@ -209,21 +214,22 @@ class Lattice:
     def _sweep(self) -> tuple[Dimensions, ...]:
         """Forget the nodes that nobody reads and nothing is computed from, the coarsest first."""
         used = {node.parent for node in self.nodes.values()}
-        idle = sorted((one for one, node in self.nodes.items() if not node.readers and one not in used), key=sorted)
+        unread = (dimensions for dimensions, node in self.nodes.items() if not node.readers)
+        idle = sorted((dimensions for dimensions in unread if dimensions not in used), key=sorted)
         for dimensions in idle:
             del self.nodes[dimensions]
         return (*idle, *self._sweep()) if idle else ()
 
     def _settle(self) -> None:
-        """Statistics of all nodes, from the coarsest up: a parent has more dimensions than its children."""
-        kept: dict[Dimensions, set[str]] = {dimensions: set() for dimensions in self.nodes}
+        """Work out the statistics of all nodes, the coarsest first: a parent has more dimensions than its children."""
+        needed: dict[Dimensions, set[str]] = {dimensions: set() for dimensions in self.nodes}
         for dimensions in sorted(self.nodes, key=len):
             node = self.nodes[dimensions]
             for name in node.readers:
-                kept[dimensions] |= self.asked[name].statistics
+                needed[dimensions] |= self.asked[name].statistics
             if node.parent is not None:
-                kept[node.parent] |= kept[dimensions]
+                needed[node.parent] |= needed[dimensions]
         for dimensions, node in self.nodes.items():
             for name in node.readers:
-                kept[dimensions] |= self.asked[name].holistic
-        self._statistics = {dimensions: frozenset(found) for dimensions, found in kept.items()}
+                needed[dimensions] |= self.asked[name].holistic
+        self._statistics = {dimensions: frozenset(statistics) for dimensions, statistics in needed.items()}

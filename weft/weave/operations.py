@@ -30,4 +30,4 @@ class Operations:
         return self.comparisons + self.probes + self.hashed + self.copied + self.lookups
 
     def __str__(self) -> str:
-        return ", ".join(f"{getattr(self, one.name):,} {one.name}" for one in fields(self))
+        return ", ".join(f"{getattr(self, counter.name):,} {counter.name}" for counter in fields(self))

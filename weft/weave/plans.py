@@ -60,7 +60,7 @@ class Tree:
         return self.edge_rate * self.overlap_factor
 
     def cost(self, rate: Rate) -> Fraction:
-        """Aggregations a second: one a row, and the final ones (Eq. 1)."""
+        """Aggregations a second: each row once, and the final aggregations (Eq. 1)."""
         return as_fraction(rate) + self.final_aggregations
 
 
@@ -94,6 +94,6 @@ class WeavePlan:
 
 
 def plan_of(windows: tuple[Sliding, ...], groups: Iterable[Iterable[int]], rate: Fraction) -> WeavePlan:
-    """The plan of a partition of the windows' places: trees by their first window, windows in the order given."""
+    """The plan of a partition of the windows' indexes: trees by their first window, windows in their order."""
     ordered = sorted(sorted(group) for group in groups if group)
-    return WeavePlan(tuple(Tree(tuple(windows[place] for place in group)) for group in ordered), rate)
+    return WeavePlan(tuple(Tree(tuple(windows[index] for index in group)) for group in ordered), rate)

@@ -22,22 +22,22 @@ def share_none(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
 
 
 def share_all(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
-    """One tree for all windows (shared time slices)."""
+    """A single tree for all windows (shared time slices)."""
     every = tuple(windows)
     return WeavePlan((Tree(every),) if every else (), as_fraction(rate))
 
 
 def random_trees(windows: Iterable[Sliding], *, rate: Rate, seed: int = 0) -> WeavePlan:
-    """Every window in one of as many trees as there are windows, by chance."""
+    """Every window in a random tree of as many trees as there are windows."""
     every = tuple(windows)
     groups: dict[int, list[int]] = {}
-    for place, chance in zip(range(len(every)), numbers(seed), strict=False):
-        groups.setdefault(chance % len(every), []).append(place)
+    for index, chance in zip(range(len(every)), numbers(seed), strict=False):
+        groups.setdefault(chance % len(every), []).append(index)
     return plan_of(every, groups.values(), as_fraction(rate))
 
 
 def insert_then_weave(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
-    """Put each window, in the order given, into the tree that it weaves best with; then merge trees.
+    """Put each window, in turn, into the tree that it weaves best with; then merge trees.
 
     It weaves best where weaveability is highest, and gets a tree of its own where going there would not save.
     """
@@ -47,34 +47,34 @@ def insert_then_weave(windows: Iterable[Sliding], *, rate: Rate) -> WeavePlan:
         new = pricing.bundle([strand])
         rates = [pricing.joint_rate(new, tree) for tree in trees]
         woven = [(new.rate + tree.rate - joint) * ONE // joint for tree, joint in zip(trees, rates, strict=True)]
-        place = max(range(len(trees)), key=woven.__getitem__, default=None)
-        if place is None or pricing.gain(new, trees[place]) <= 0:
+        nearest = max(range(len(trees)), key=woven.__getitem__, default=None)
+        if nearest is None or pricing.gain(new, trees[nearest]) <= 0:
             trees.append(new)
         else:
-            trees[place] = pricing.join(trees[place], new)
-    return plan_of(tuple(pricing.windows), map(pricing.places, merge(pricing, trees)), pricing.rate)
+            trees[nearest] = pricing.join(trees[nearest], new)
+    return plan_of(tuple(pricing.windows), map(pricing.window_indexes, merge(pricing, trees)), pricing.rate)
 
 
 def best_partner(pricing: Pricing, new: Bundle, trees: Sequence[Bundle]) -> int | None:
-    """The place of the tree whose merge with this one saves most, or None when none saves."""
+    """The index of the tree whose merge with the new tree saves most, or None when no merge saves."""
     best, chosen = 0, None
-    for place, tree in enumerate(trees):
+    for index, tree in enumerate(trees):
         # the bound is exact for trees with the same edges, so the first such tree ends the search
         if pricing.most_gain(new, tree) <= best:
             continue
         gain = pricing.gain(new, tree)
         if gain > best:
-            best, chosen = gain, place
+            best, chosen = gain, index
     return chosen
 
 
 def local_search(
     windows: Iterable[Sliding], *, rate: Rate, seed: int = 0, iterations: int | None = None, start: str = "none"
 ) -> WeavePlan:
-    """Move one window at a time to the tree where the plan becomes cheapest, a random window in every iteration.
+    """Move a window at a time to the tree where the plan becomes cheapest, a random window in every iteration.
 
     It starts from no sharing or, with `start="random"`, from random trees, and ends after `iterations` (ten for every
-    window but one, unless told otherwise) or when no window wants to move.
+    window but the first, unless told otherwise) or when no window wants to move.
     """
     if start not in ("none", "random"):
         raise ValueError(f'local search starts from "none" or "random", not from {start!r}')
@@ -82,7 +82,7 @@ def local_search(
     count = len(pricing.strands)
     dice = numbers(seed)
     trees: dict[int, Bundle] = {}
-    home = [place if start == "none" else next(dice) % count for place in range(count)]
+    home = [strand if start == "none" else next(dice) % count for strand in range(count)]
     for tree in set(home):
         trees[tree] = pricing.bundle(strand for strand in range(count) if home[strand] == tree)
     content = 0
@@ -92,7 +92,7 @@ def local_search(
         # so many random windows in a row that none of them is likely to have been left out
         if content > 5 * count:
             break
-    return plan_of(tuple(pricing.windows), map(pricing.places, trees.values()), pricing.rate)
+    return plan_of(tuple(pricing.windows), map(pricing.window_indexes, trees.values()), pricing.rate)
 
 
 def _move(pricing: Pricing, trees: dict[int, Bundle], home: list[int], strand: int) -> bool:
@@ -105,12 +105,12 @@ def _move(pricing: Pricing, trees: dict[int, Bundle], home: list[int], strand: i
     target = here
     if best < 0:
         best, target = 0, next(free for free in range(len(home)) if free not in trees)
-    for place, tree in trees.items():
-        if place == here or pricing.most_gain(single, tree) <= best:
+    for number, tree in trees.items():
+        if number == here or pricing.most_gain(single, tree) <= best:
             continue
         gain = pricing.gain(single, tree)
         if gain > best:
-            best, target = gain, place
+            best, target = gain, number
     if target == here:
         return False
     if left:

@@ -1,7 +1,7 @@
-"""Prices of trees while a plan is searched: the same costs as those of a plan, in whole numbers, and fast.
+"""Prices of trees while a plan is searched: the same costs as a plan has, in whole numbers, and fast.
 
-Windows with the same edges are one strand: sharing them adds no edge, so no plan is worse for keeping them together
-(moved to the one of two trees that has fewer edges, a window costs less there and adds nothing). The search decides
+Windows with the same edges are a strand: sharing them adds no edge, so no plan is worse for keeping them together
+(moved to whichever of two trees has fewer edges, a window costs less there and adds nothing). The search decides
 about strands. Prices are fixed-point numbers with 64 binary digits after the point, so sums and differences are exact
 and a plan does not depend on the order in which prices were added up.
 
@@ -25,7 +25,7 @@ from weft.algebra.windows import Sliding, micros
 from weft.weave.density import LONGEST_PERIOD, density
 from weft.weave.edges import SECOND
 from weft.weave.plans import Rate, as_fraction
-from weft.weave.progressions import Progression, bitmap, bounded_lcm, repeat
+from weft.weave.progressions import Progression, bitmap, bounded_lcm, repeat_bits
 
 POINT = 64
 ONE = 1 << POINT
@@ -35,25 +35,25 @@ STRETCH = 1 << 17
 ORIGIN = 0x9E3779B97F4A7C15
 # Strands that may have prices from `density`.
 MOST_DERIVED = 16
-# Units of time to sample in, longest first; one is taken that all strands but one in so many are whole in.
+# Units of time to sample in, longest first; the first is taken in which all strands but one in so many are whole.
 SAMPLED_UNITS = (3_600_000_000, 60_000_000, *(10**exponent for exponent in range(6, -1, -1)))
-ODD_ONES = 20
+ODD_STRANDS = 20
 # Remembered prices without a bitmap; forgotten all at once, so that a long-lived search stays small.
 MOST_REMEMBERED = 1 << 16
 
 
 @dataclass
 class Strand:
-    """Windows with the same edges, by place, and how many final aggregations they make on every fragment."""
+    """Windows with the same edges, by index, and how many final aggregations they make on every fragment."""
 
     progressions: frozenset[Progression]
-    places: list[int] = field(default_factory=list)
+    window_indexes: list[int] = field(default_factory=list)
     overlap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Strands in one tree: fragments a second and final aggregations on each, both with the point.
+    """Strands in a tree: fragments a second and final aggregations on each, both with the point.
 
     The rest is what it was computed from: a bitmap, of which universe, and the edges and edge rates of all strands,
     each by itself.
@@ -79,7 +79,7 @@ class Pricing:
         self.strands: list[Strand] = []
         self.strand_of: list[int] = []
         self._twins = twins
-        # the slide, the first residue and the second one, if there is one
+        # the slide, the first residue and the second residue, if there is any
         self._classes: list[tuple[int, int, int | None]] = []
         self._known: dict[frozenset[Progression], int] = {}
         self._rates: dict[frozenset[int], int] = {}
@@ -90,8 +90,8 @@ class Pricing:
             self.add(window)
 
     def add(self, window: Sliding) -> int:
-        """Take in one more window; its strand."""
-        place = len(self.windows)
+        """Add a window; its strand."""
+        index = len(self.windows)
         self.windows.append(window)
         edges = window.progressions()
         number = self._known.get(edges) if self._twins else None
@@ -103,20 +103,20 @@ class Pricing:
             self._classes.append((step, first, more[0][1] if more else None))
             self._extend(edges)
         strand = self.strands[number]
-        strand.places.append(place)
+        strand.window_indexes.append(index)
         strand.overlap += overlap_of(window)
         self.strand_of.append(number)
         return number
 
-    def drop(self, place: int) -> int:
+    def drop(self, index: int) -> int:
         """Take a window out; its strand, which may have none left."""
-        strand = self.strands[self.strand_of[place]]
-        strand.places.remove(place)
-        strand.overlap -= overlap_of(self.windows[place])
-        return self.strand_of[place]
+        strand = self.strands[self.strand_of[index]]
+        strand.window_indexes.remove(index)
+        strand.overlap -= overlap_of(self.windows[index])
+        return self.strand_of[index]
 
     def _extend(self, edges: frozenset[Progression]) -> None:
-        """Widen the universe to hold these edges; bitmaps of the old one are made anew when they are asked for."""
+        """Widen the universe to hold these edges; bitmaps of the old universe are made anew when they are asked for."""
         count, before = len(self.strands), (self.unit, self.period, self.sampled)
         if self.period and not self.sampled:
             self.unit = gcd(self.unit, *(part for progression in edges for part in progression))
@@ -131,55 +131,55 @@ class Pricing:
 
     def _sample(self) -> None:
         """From now on bitmaps show a stretch of time, in the longest unit that suits nearly all strands."""
-        own = [gcd(*(part for progression in strand.progressions for part in progression)) for strand in self.strands]
-        odd = len(own) // ODD_ONES
+        units = [gcd(*(part for edges in strand.progressions for part in edges)) for strand in self.strands]
+        odd = len(units) // ODD_STRANDS
         self.sampled, self.period = True, STRETCH
-        self.unit = next(unit for unit in SAMPLED_UNITS if sum(one % unit > 0 for one in own) <= odd)
+        self.unit = next(unit for unit in SAMPLED_UNITS if sum(own % unit > 0 for own in units) <= odd)
 
     def bundle(self, strands: Iterable[int]) -> Bundle:
         """A tree of these strands."""
         chosen = frozenset(strands)
-        overlap = sum(self.strands[one].overlap for one in chosen)
+        overlap = sum(self.strands[strand].overlap for strand in chosen)
         if not self.period:
             return Bundle(chosen, self._derived(chosen), overlap, universe=self.universe)
         bits = listed = summed = 0
-        for one in chosen:
-            own = self._bitmap(one)
+        for strand in chosen:
+            own = self._bitmap(strand)
             bits |= own
             if self.sampled:
                 listed += own.bit_count()
-                summed += self._own_rate(one)
+                summed += self._own_rate(strand)
         return Bundle(chosen, self._counted(bits, listed, summed), overlap, bits, listed, summed, self.universe)
 
     def current(self, bundle: Bundle) -> Bundle:
         """The same tree in the universe of now."""
         return bundle if bundle.universe == self.universe else self.bundle(bundle.strands)
 
-    def joint_rate(self, one: Bundle, other: Bundle) -> int:
-        """Fragments a second of both in one tree."""
+    def joint_rate(self, left: Bundle, right: Bundle) -> int:
+        """Fragments a second of the merged tree of both."""
         if not self.period:
-            return self._derived(one.strands | other.strands)
-        one, other = self.current(one), self.current(other)
-        return self._counted(one.bits | other.bits, one.listed + other.listed, one.summed + other.summed)
+            return self._derived(left.strands | right.strands)
+        left, right = self.current(left), self.current(right)
+        return self._counted(left.bits | right.bits, left.listed + right.listed, left.summed + right.summed)
 
-    def join(self, one: Bundle, other: Bundle) -> Bundle:
-        """Both in one tree."""
-        strands, overlap = one.strands | other.strands, one.overlap + other.overlap
+    def join(self, left: Bundle, right: Bundle) -> Bundle:
+        """The merged tree of both."""
+        strands, overlap = left.strands | right.strands, left.overlap + right.overlap
         if not self.period:
             return Bundle(strands, self._derived(strands), overlap, universe=self.universe)
-        one, other = self.current(one), self.current(other)
-        bits, listed, summed = one.bits | other.bits, one.listed + other.listed, one.summed + other.summed
+        left, right = self.current(left), self.current(right)
+        bits, listed, summed = left.bits | right.bits, left.listed + right.listed, left.summed + right.summed
         return Bundle(strands, self._counted(bits, listed, summed), overlap, bits, listed, summed, self.universe)
 
-    def common_rates(self, one: int, others: Iterable[int]) -> list[float]:
+    def common_rates(self, strand: int, others: Iterable[int]) -> list[float]:
         """Common edges a second of a strand with others, in closed form: half a microsecond each.
 
         Two progressions meet when their distance is a multiple of what their steps share, and then once every common
         multiple of the steps.
         """
-        step, first, second = self._classes[one]
+        step, first, second = self._classes[strand]
         scale = SECOND / step
-        found = []
+        rates = []
         for length, start, end in map(self._classes.__getitem__, others):
             shared = gcd(step, length)
             meetings = int((first - start) % shared == 0)
@@ -189,26 +189,26 @@ class Pricing:
                 meetings += (second - start) % shared == 0
                 if end is not None:
                     meetings += (second - end) % shared == 0
-            found.append(meetings * scale * shared / length)
-        return found
+            rates.append(meetings * scale * shared / length)
+        return rates
 
     def cost(self, bundle: Bundle) -> int:
         """Aggregations a second of a tree (Eq. 1)."""
         return self.row_cost + (bundle.rate * bundle.overlap >> POINT)
 
-    def gain(self, one: Bundle, other: Bundle) -> int:
+    def gain(self, left: Bundle, right: Bundle) -> int:
         """What merging two trees saves (Eq. 5)."""
-        joint = self.joint_rate(one, other) * (one.overlap + other.overlap)
-        return self.row_cost + (one.rate * one.overlap + other.rate * other.overlap - joint >> POINT)
+        joint = self.joint_rate(left, right) * (left.overlap + right.overlap)
+        return self.row_cost + (left.rate * left.overlap + right.rate * right.overlap - joint >> POINT)
 
-    def most_gain(self, one: Bundle, other: Bundle) -> int:
+    def most_gain(self, left: Bundle, right: Bundle) -> int:
         """A bound on the gain that costs next to nothing: no tree has fewer edges than its parts."""
-        lower, higher = (one, other) if one.rate < other.rate else (other, one)
+        lower, higher = (left, right) if left.rate < right.rate else (right, left)
         return self.row_cost - ((higher.rate - lower.rate) * lower.overlap >> POINT)
 
-    def places(self, bundle: Bundle) -> list[int]:
-        """The windows of a tree, by place."""
-        return [place for one in bundle.strands for place in self.strands[one].places]
+    def window_indexes(self, bundle: Bundle) -> list[int]:
+        """The windows of a tree, by index."""
+        return [index for strand in bundle.strands for index in self.strands[strand].window_indexes]
 
     def _bitmap(self, strand: int) -> int:
         bits = self._bits.get(strand)
@@ -217,7 +217,7 @@ class Pricing:
             if not self.sampled:
                 bits = bitmap([(step // self.unit, residue // self.unit) for step, residue in edges], self.period)
             elif any(part % self.unit for progression in edges for part in progression):
-                # an odd one is taken to have no edge in common with anybody
+                # an odd strand is taken to have no edge in common with any other
                 bits = 0
             else:
                 bits = sum(stretch(step // self.unit, residue // self.unit) for step, residue in edges)
@@ -239,7 +239,7 @@ class Pricing:
         if rate is None:
             if len(self._rates) >= MOST_REMEMBERED:
                 self._rates.clear()
-            edges = {progression for one in strands for progression in self.strands[one].progressions}
+            edges = {progression for strand in strands for progression in self.strands[strand].progressions}
             value = density(edges).value * SECOND
             rate = self._rates[strands] = value.numerator * ONE // value.denominator
         return rate
@@ -249,7 +249,7 @@ def stretch(step: int, residue: int) -> int:
     """The members of a progression in the sampled stretch, as a bitmap."""
     first = (residue - ORIGIN) % step
     turns = -(-(STRETCH - first) // step) if first < STRETCH else 0
-    return repeat(1, step, turns) << first
+    return repeat_bits(1, step, turns) << first
 
 
 def overlap_of(window: Sliding) -> int:

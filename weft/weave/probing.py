@@ -21,8 +21,8 @@ WORD = 64
 
 
 def find_common(
-    one: Weavable,
-    other: Weavable,
+    left: Weavable,
+    right: Weavable,
     *,
     edge_bitmap: bool = True,
     probing_order: bool = True,
@@ -36,12 +36,12 @@ def find_common(
     [12, 15]
     """
     counted = operations or Operations()
-    probed, probing = tuple(members(one)), tuple(members(other))
+    probed, probing = tuple(members(left)), tuple(members(right))
     slide = lcm(*(micros(window.slide) for window in (*probed, *probing)))
     if probing_order and len(_moments(probing, slide)) > len(_moments(probed, slide)):
         probed, probing = probing, probed
-    found = _probe(probed, probing, slide, counted) if edge_bitmap else _compare(probed, probing, slide, counted)
-    return tuple((moment or slide) * MICROSECOND for moment in sorted(found, key=lambda moment: moment or slide))
+    common = _probe(probed, probing, slide, counted) if edge_bitmap else _compare(probed, probing, slide, counted)
+    return tuple((moment or slide) * MICROSECOND for moment in sorted(common, key=lambda moment: moment or slide))
 
 
 def _moments(windows: Sequence[Sliding], slide: int) -> set[int]:
@@ -50,28 +50,28 @@ def _moments(windows: Sequence[Sliding], slide: int) -> set[int]:
 
 
 def _compare(probed: Sequence[Sliding], probing: Sequence[Sliding], slide: int, counted: Operations) -> set[int]:
-    """Every edge of every window against both fragments of every window on the other side (Example 4)."""
-    found: set[int] = set()
+    """Compare every edge of every window with both fragments of every window on the other side (Example 4)."""
+    common: set[int] = set()
     for window in probing:
         for moment in _moments([window], slide):
             for other in probed:
                 step, start = micros(other.slide), micros(other.start)
                 counted.comparisons += 2
                 if (moment - start) % step == 0 or (moment - start - micros(other.range)) % step == 0:
-                    found.add(moment)
-    return found
+                    common.add(moment)
+    return common
 
 
 def _probe(probed: Sequence[Sliding], probing: Sequence[Sliding], slide: int, counted: Operations) -> set[int]:
-    """Every edge of one tree is looked up in the bitmap of the other, which repeats after its own composite slide."""
+    """Look up every edge of a tree in the bitmap of the other tree, which repeats after its own composite slide."""
     period = lcm(*(micros(window.slide) for window in probed))
     held = _moments(probed, period)
-    found: set[int] = set()
+    common: set[int] = set()
     for moment in _moments(probing, slide):
         counted.probes += 1
         if moment % period in held:
-            found.add(moment)
-    return found
+            common.add(moment)
+    return common
 
 
 @dataclass(frozen=True)
@@ -99,33 +99,33 @@ class ProbingWork:
     def size(self, bundle: Bundle) -> Size:
         size = self._sizes.get(bundle.strands)
         if size is None:
-            windows = [self._pricing.windows[place] for place in self._pricing.places(bundle)]
+            windows = [self._pricing.windows[index] for index in self._pricing.window_indexes(bundle)]
             slide = lcm(*(micros(window.slide) for window in windows))
             edges = round_to_whole(bundle.rate * slide, ONE * SECOND)
             listed = sum(slide // step for window in windows for step, _ in window.progressions())
             size = self._sizes[bundle.strands] = Size(slide, edges, listed, len(windows))
         return size
 
-    def evaluated(self, one: Bundle, other: Bundle) -> None:
-        """The gain of a pair of trees was computed."""
+    def evaluated(self, left: Bundle, right: Bundle) -> None:
+        """Count the computation of the gain of two trees."""
         self.operations.evaluations += 1
-        probed, probing, slide = self._roles(one, other)
+        probed, probing, slide = self._roles(left, right)
         if self._edge_bitmap:
             self.operations.probes += probing.edges * (slide // probing.slide)
         else:
             self.operations.comparisons += 2 * probed.queries * probing.listed * (slide // probing.slide)
 
-    def merged(self, one: Bundle, other: Bundle) -> None:
-        """Two trees became one: the edges of the one were put into the bitmap of the other."""
+    def merged(self, left: Bundle, right: Bundle) -> None:
+        """Count a merge of two trees: the edges of the probing tree are put into the bitmap of the probed tree."""
         self.operations.merges += 1
         if self._edge_bitmap:
-            _, probing, slide = self._roles(one, other)
+            _, probing, slide = self._roles(left, right)
             self.operations.hashed += probing.edges * (slide // probing.slide)
             self.operations.copied += -(-slide // (WORD * max(1, self._pricing.unit)))
 
-    def _roles(self, one: Bundle, other: Bundle) -> tuple[Size, Size, int]:
-        """Who is probed, who probes, and the composite slide of both."""
-        probed, probing = self.size(one), self.size(other)
+    def _roles(self, left: Bundle, right: Bundle) -> tuple[Size, Size, int]:
+        """The tree that is probed, the tree that probes, and the composite slide of both."""
+        probed, probing = self.size(left), self.size(right)
         slide = lcm(probed.slide, probing.slide)
         if self._probing_order and probing.edges * probed.slide > probed.edges * probing.slide:
             probed, probing = probing, probed

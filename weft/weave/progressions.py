@@ -1,7 +1,7 @@
-"""Arithmetic progressions: the edges of a window are one of them, or two where its range is not whole slides.
+"""Arithmetic progressions: the edges of a window are a progression, or two where its range is not whole slides.
 
-A set of progressions stands for the union of their members. Everything here is exact; bitmaps are integers, one bit a
-moment, so that union, intersection and counting run at the speed of long-number arithmetic.
+A set of progressions stands for the union of their members. Everything here is exact; bitmaps are integers, a bit
+for each moment, so that union, intersection and counting run at the speed of long-number arithmetic.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ Progression = tuple[int, int]
 
 
 def needed(progressions: Iterable[Progression]) -> tuple[Progression, ...]:
-    """Without those whose every member is a member of another, in order of their steps.
+    """The progressions that are not contained in another, in order of their steps.
 
     >>> needed([(4, 0), (12, 8), (12, 9), (4, 0)])
     ((4, 0), (12, 9))
     """
     residues = by_step(progressions)
-    kept: dict[int, set[int]] = {}
+    minimal: dict[int, set[int]] = {}
     for step in sorted(residues):
         left = residues[step]
-        for finer, held in kept.items():
+        for finer, held in minimal.items():
             if step % finer == 0:
                 left = {residue for residue in left if residue % finer not in held}
         if left:
-            kept[step] = left
-    return tuple((step, residue) for step in kept for residue in sorted(kept[step]))
+            minimal[step] = left
+    return tuple((step, residue) for step in minimal for residue in sorted(minimal[step]))
 
 
 def by_step(progressions: Iterable[Progression]) -> dict[int, set[int]]:
     """The residues of every step."""
-    found: dict[int, set[int]] = {}
+    residues: dict[int, set[int]] = {}
     for step, residue in progressions:
-        found.setdefault(step, set()).add(residue)
-    return found
+        residues.setdefault(step, set()).add(residue)
+    return residues
 
 
 def scaled(progressions: tuple[Progression, ...]) -> tuple[int, tuple[Progression, ...]]:
@@ -51,13 +51,13 @@ def scaled(progressions: tuple[Progression, ...]) -> tuple[int, tuple[Progressio
     return unit, tuple((step // unit, (residue - origin) // unit % (step // unit)) for step, residue in progressions)
 
 
-def common(one: Progression, other: Progression) -> Progression | None:
+def common(left: Progression, right: Progression) -> Progression | None:
     """The members of both, again a progression, or None where they never meet.
 
     >>> common((9, 3), (6, 0)), common((4, 0), (6, 1))
     ((18, 12), None)
     """
-    (step, residue), (length, start) = one, other
+    (step, residue), (length, start) = left, right
     shared = gcd(step, length)
     if (start - residue) % shared:
         return None
@@ -80,10 +80,10 @@ def bounded_lcm(numbers: Iterable[int], limit: int) -> int:
     return product
 
 
-def repeat(bits: int, width: int, times: int) -> int:
-    """A bitmap of this width so many times in a row.
+def repeat_bits(bits: int, width: int, times: int) -> int:
+    """Repeat a bitmap of this width `times` times.
 
-    >>> bin(repeat(0b101, 3, 3))
+    >>> bin(repeat_bits(0b101, 3, 3))
     '0b101101101'
     """
     result, filled = 0, 0
@@ -99,20 +99,20 @@ def repeat(bits: int, width: int, times: int) -> int:
 
 
 def bitmap(progressions: Iterable[Progression], period: int) -> int:
-    """One bit for every moment of a period, set where a member is; every step divides the period.
+    """A bit for every moment of a period, set where a member is; every step divides the period.
 
     >>> bin(bitmap([(3, 0), (2, 1)], 6))
     '0b101011'
     """
     bits = 0
     for step, residues in by_step(progressions).items():
-        bits |= repeat(sum(1 << residue for residue in residues), step, period // step)
+        bits |= repeat_bits(sum(1 << residue for residue in residues), step, period // step)
     return bits
 
 
 def total(parts: Iterable[Fraction]) -> Fraction:
-    """The sum of fractions, by halves: one after the other, every step would carry the long denominators of all."""
+    """The sum of fractions, by halves: in sequence, every step would carry the long denominators of all."""
     left = list(parts) or [Fraction(0)]
     while len(left) > 1:
-        left = [sum(left[place : place + 2], Fraction(0)) for place in range(0, len(left), 2)]
+        left = [sum(left[index : index + 2], Fraction(0)) for index in range(0, len(left), 2)]
     return left[0]

@@ -2,15 +2,15 @@
 
 Greedy merging never takes a step back. Here every change that makes the plan cheaper is taken, whichever it is:
 
-    merge   two trees become one
-    move    a strand goes to another tree, or gets one of its own
-    swap    two strands of different trees change places
-    split   a tree becomes two; small trees are tried in every way, large ones by growing a second tree out of them
+    merge   two trees are merged
+    move    a strand goes to another tree, or gets a tree of its own
+    swap    two strands of different trees are exchanged
+    split   a tree becomes two; small trees are tried in every way, large trees by growing a second tree out of them
     two     a move that does not help by itself, and another move or a split that makes up for it
 
-The second start is one tree of everything, which is taken apart instead of put together; the cheaper end wins. Cost:
-`effort` changes looked at and strands in trees that are priced, so a plan for thousands of windows is improved as far
-as that goes.
+The second start is a single tree of everything, which is taken apart instead of put together; the cheaper end wins.
+Cost: `effort` changes looked at and strands in trees that are priced, so a plan for thousands of windows is improved
+as far as that goes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Refiner:
                     yield tuple(before - after), tuple(after - before)
 
     def _grown_out(self, tree: Strands, seed: int) -> Change:
-        """Start a second tree with one strand, and let those follow that make both together cheaper."""
+        """Start a second tree with a strand, and move the strands to it that make both trees together cheaper."""
         left, out = tree - {seed}, frozenset({seed})
         now = self._cost(left) + self._cost(out)
         for strand in sorted(left):
@@ -125,11 +125,13 @@ def ordered(trees: Iterable[Strands]) -> list[Strands]:
 
 
 def merges(trees: Iterable[Strands]) -> Iterator[Change]:
-    for one, other in combinations(ordered(trees), 2):
-        yield (one, other), (one | other,)
+    """Every merge of two trees."""
+    for left, right in combinations(ordered(trees), 2):
+        yield (left, right), (left | right,)
 
 
 def moves(trees: Iterable[Strands]) -> Iterator[Change]:
+    """Every move of a strand to another tree, or to a tree of its own."""
     known = ordered(trees)
     for source in known:
         if len(source) == 1:
@@ -142,17 +144,18 @@ def moves(trees: Iterable[Strands]) -> Iterator[Change]:
 
 
 def swaps(trees: Iterable[Strands]) -> Iterator[Change]:
-    for one, other in combinations(ordered(trees), 2):
-        # two trees of one strand each stay as they are
-        if len(one) + len(other) == 2:
+    """Every exchange of two strands of different trees."""
+    for left, right in combinations(ordered(trees), 2):
+        # two trees of a single strand each stay as they are
+        if len(left) + len(right) == 2:
             continue
-        for mine in sorted(one):
-            for yours in sorted(other):
-                yield (one, other), (one - {mine} | {yours}, other - {yours} | {mine})
+        for leaving in sorted(left):
+            for coming in sorted(right):
+                yield (left, right), (left - {leaving} | {coming}, right - {coming} | {leaving})
 
 
 def every_split(tree: Strands) -> Iterator[Change]:
-    """Every way to make two trees of one; the first strand stays on the left, so that none comes twice."""
+    """Every way to split a tree in two; the first strand stays on the left, so that no split comes twice."""
     first, *others = sorted(tree)
     for size in range(len(others)):
         for chosen in combinations(others, size):

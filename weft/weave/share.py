@@ -14,13 +14,13 @@ from weft.weave.probing import ProbingWork
 from weft.weave.refine import EFFORT, Refiner
 
 # Up to here every pair of trees is priced; beyond, gains of grown trees are estimated first.
-MOST_PAIRED = 256
-# Beyond this, trees are first merged among so many at a time, until one in so many is left.
+MOST_PRICED_PAIRWISE = 256
+# Beyond this, trees are first merged among so many at a time, until one tree in so many is left.
 CHUNK = 512
 KEPT = 4
 
 
-def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
+def weave_share(  # noqa: PLR0913 - every switch is the paper's
     windows: Iterable[Sliding],
     *,
     rate: Rate,
@@ -34,10 +34,10 @@ def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
 ) -> WeavePlan:
     """Merge the two trees that save most until no merge saves; never dearer than sharing nothing or everything.
 
-    `refine` goes on with moves, swaps and splits, and with a second start from one tree, as far as
+    `refine` goes on with moves, swaps and splits, and with a second start from a single tree, as far as
     `effort` goes. The other switches change what the search costs (`operations` counts it) and not what it finds:
-    `cost_lookup`, `edge_bitmap` and `probing_order` are those of Section 8, `merge_twins` treats windows with the same
-    edges as one from the start, since they are the pairs that save most.
+    `cost_lookup`, `edge_bitmap` and `probing_order` come from Section 8, `merge_twins` treats windows with the same
+    edges as a single window from the start, since they are the pairs that save most.
 
     >>> from datetime import timedelta
     >>> s = lambda n: timedelta(seconds=n)
@@ -53,8 +53,8 @@ def weave_share(  # noqa: PLR0913 - every switch is one of the paper's
     singles = [pricing.bundle([strand]) for strand in range(len(pricing.strands))]
     bundles = merge(pricing, singles, cost_lookup=cost_lookup, work=work)
     if refine and bundles:
-        one_tree = [pricing.bundle(range(len(singles)))]
-        bundles = Refiner(pricing, effort).best_of([bundles, one_tree])
+        whole = [pricing.bundle(range(len(singles)))]
+        bundles = Refiner(pricing, effort).best_of([bundles, whole])
     return best_plan(pricing, bundles)
 
 
@@ -62,32 +62,33 @@ def merge(
     pricing: Pricing, bundles: Sequence[Bundle], *, cost_lookup: bool = True, work: ProbingWork | None = None
 ) -> list[Bundle]:
     """Greedy merges: pair by pair where that is affordable or the work is to be counted, else by estimates."""
-    if work or not cost_lookup or len(bundles) <= MOST_PAIRED:
+    if work or not cost_lookup or len(bundles) <= MOST_PRICED_PAIRWISE:
         return merge_greedily(pricing, bundles, cost_lookup=cost_lookup, work=work)
     grown = list(bundles)
     while len(grown) > CHUNK:
         before = len(grown)
-        # trees with about as many edges stand together: they are those that may gain by a merge
+        # trees with about as many edges stand together: only they may gain by a merge
         grown.sort(key=lambda tree: (tree.rate, min(tree.strands)))
-        chunks = [grown[place : place + CHUNK] for place in range(0, before, CHUNK)]
+        chunks = [grown[index : index + CHUNK] for index in range(0, before, CHUNK)]
         grown = [tree for chunk in chunks for tree in LazyMerges(pricing, chunk).run(until=len(chunk) // KEPT)]
         if 2 * len(grown) > before:
             break
     grown = LazyMerges(pricing, grown).run()
     # estimates may have missed a merge that saves; few trees are left to look at
-    return merge_greedily(pricing, grown) if len(grown) <= MOST_PAIRED else grown
+    return merge_greedily(pricing, grown) if len(grown) <= MOST_PRICED_PAIRWISE else grown
 
 
 def best_plan(pricing: Pricing, bundles: Sequence[Bundle]) -> WeavePlan:
-    """The plan of these trees, or one tree of everything, or one for each, if that is cheaper.
+    """The plan of these trees, or a single tree of everything, or a tree for each strand, if that is cheaper.
 
-    Greedy merges alone promise only the last. Plans are compared by the exact prices that the user sees.
+    Greedy merges alone promise only that they are not dearer than the last. Plans are compared by the exact
+    prices that the user sees.
     """
     windows = tuple(pricing.windows)
-    found = plan_of(windows, map(pricing.places, bundles), pricing.rate)
+    merged = plan_of(windows, map(pricing.window_indexes, bundles), pricing.rate)
     if len(windows) <= 1:
-        return found
-    # one tree for each strand is never dearer than one for each window
-    apart = plan_of(windows, [strand.places for strand in pricing.strands], pricing.rate)
+        return merged
+    # a tree for each strand is never dearer than a tree for each window
+    apart = plan_of(windows, [strand.window_indexes for strand in pricing.strands], pricing.rate)
     together = WeavePlan((Tree(windows),), pricing.rate)
-    return min((found, together, apart), key=lambda plan: plan.cost)
+    return min((merged, together, apart), key=lambda plan: plan.cost)

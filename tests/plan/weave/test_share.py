@@ -100,7 +100,7 @@ def test_estimates_lead_to_about_the_plan_that_counting_leads_to(some: list[Wind
 def test_estimates_cost_little_quality_where_there_are_many_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     some = random_windows(Random(6), 300, slides=(2, 60), rest=False) + random_windows(Random(7), 60, slides=(30, 60))
     counted = weave_share(some, rate=20).cost
-    monkeypatch.setattr(share, "MOST_PAIRED", 0)
+    monkeypatch.setattr(share, "MOST_PRICED_PAIRWISE", 0)
     assert weave_share(some, rate=20).cost <= counted * Fraction(103, 100)
 
 
