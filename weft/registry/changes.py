@@ -12,8 +12,8 @@ from weft.plan.placement import Placement
 from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST
 from weft.store.definition import QueryDefinition
+from weft.store.records import FAILED, QueryChange, QueryRow
 from weft.store.snapshot import Reader
-from weft.store.tables import FAILED, QueryChange, QueryRow
 
 Queries = Mapping[str, QueryRow]
 Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]

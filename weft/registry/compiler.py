@@ -20,7 +20,7 @@ from weft.algebra.stored import FORMAT, from_json, to_json
 from weft.errors import WeftError
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
-from weft.store.tables import FormRow, QueryRow
+from weft.store.records import FormRow, QueryRow
 
 log = logging.getLogger("weft.registry")
 

@@ -20,7 +20,7 @@ from weft.plan.network import Past
 from weft.plan.placement import Placement
 from weft.plan.search import Choice
 from weft.segments.segment import EARLIEST
-from weft.store.tables import FAILED, QueryRow
+from weft.store.records import FAILED, QueryRow
 
 
 @dataclass(frozen=True)

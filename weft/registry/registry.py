@@ -25,7 +25,7 @@ from weft.registry.registered import Registered, check_readable
 from weft.sql.ddl import Duration
 from weft.store.catalog import Catalog, Reader
 from weft.store.definition import QueryDefinition, parse_keep
-from weft.store.tables import FAILED, AggregateRow, FormRow, QueryRow, StreamRow
+from weft.store.records import FAILED, AggregateRow, FormRow, QueryRow, StreamRow
 
 DEFAULT_KEEP = "7 days"
 

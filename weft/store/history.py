@@ -19,9 +19,9 @@ from weft.segments.cache import TableCache
 from weft.segments.rows import LEVEL, START, STRAGGLER
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.derive import merge_from
+from weft.store.records import NodeRow
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import NodeRow
 
 log = logging.getLogger("weft.store")
 

@@ -20,9 +20,9 @@ from weft.segments.roll import common_roll, with_roll
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Catalog
 from weft.store.ledger import LateReaders, merge_ledgers
+from weft.store.records import LayoutRow
 from weft.store.seal import Change, Product, Sealer, gathered, mergeable
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import LayoutRow
 
 log = logging.getLogger("weft.store")
 # What was said to be undeletable in this process: it is tried with every tick, and told once.

@@ -25,9 +25,9 @@ from weft.store.catalog import Catalog
 from weft.store.derive import NewRows
 from weft.store.history import activate, changed_nodes, new_nodes
 from weft.store.letters import Filed, file_letters
+from weft.store.records import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
 from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
 from weft.store.tend import write_product
 
 if TYPE_CHECKING:
