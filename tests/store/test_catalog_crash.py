@@ -49,6 +49,7 @@ import os, signal, sys
 from sqlalchemy import event
 from test_catalog_crash import segment
 from weft.store.catalog import Catalog
+from weft.store.definition import QueryDefinition
 from weft.store.records import DeadLetterRow, NodeRow, QueryRow, StreamRow, TickRow
 
 def commit_tick(url, k):
