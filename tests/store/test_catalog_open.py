@@ -204,6 +204,7 @@ OPEN = """
 import sys
 from at_once import at_once
 from weft.store.catalog import Catalog
+from weft.store.definition import QueryDefinition
 from weft.store.records import QueryRow
 
 def create(number):
