@@ -55,6 +55,8 @@ class QueryDefinition:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> QueryDefinition:
+        if not isinstance(stored, Mapping):
+            raise ValueError(f"{str(stored)[:60]!r} is no definition of a query")
         for key, value in stored.items():
             if key not in _KINDS or not isinstance(value, _KINDS[key]):
                 raise ValueError(f"{key!r} with {str(value)[:60]!r} is no part of a query's definition")
