@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROWS
-from weft.feeds.streams import Stream, quoted
+from weft.feeds.streams import Stream, spark_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
@@ -43,7 +43,7 @@ def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, besid
     from pyspark.sql import functions as f
 
     parsed = CORRUPT in rows.columns
-    columns = [f.col(quoted(name)).cast(str(kind)).alias(name) for name, kind in stream.columns]
+    columns = [f.col(spark_identifier(name)).cast(str(kind)).alias(name) for name, kind in stream.columns]
     time = moment(stream, f.current_timestamp() if now is None else now, parsed).alias(MOMENT)
     return rows.select(*columns, time, *(f.col(name) for name in beside if name in rows.columns))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from weft.algebra.windows import micros
-from weft.feeds.streams import Stream, quoted
+from weft.feeds.streams import Stream, spark_identifier
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -64,7 +64,7 @@ def moment(stream: Stream, now: Column, parsed: bool) -> Column:
     """The event time as a number, NULL for rows that are dead."""
     from pyspark.sql import functions as f
 
-    found = f.unix_micros(f.col(quoted(stream.event_time)))
+    found = f.unix_micros(f.col(spark_identifier(stream.event_time)))
     alive = found.between(FIRST_MOMENT, LAST_MOMENT)
     if stream.max_ahead is not None:
         alive = alive & (found <= f.unix_micros(now) + f.lit(micros(stream.max_ahead)))
@@ -82,9 +82,9 @@ def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None
 
     from weft.spark.level0 import MOMENT
 
-    time = f.unix_micros(f.col(quoted(stream.event_time)))
+    time = f.unix_micros(f.col(spark_identifier(stream.event_time)))
     timeless = f.when(time.isNull(), NO_TIME).when(time < FIRST_MOMENT, BEHIND).otherwise(AHEAD)
-    whole = f.to_json(f.struct(*(f.col(quoted(name)) for name, _ in stream.columns)))
+    whole = f.to_json(f.struct(*(f.col(spark_identifier(name)) for name, _ in stream.columns)))
     if CORRUPT in rows.columns:
         timeless = f.when(f.col(CORRUPT).isNotNull(), UNPARSABLE).otherwise(timeless)
         whole = f.coalesce(f.col(CORRUPT), whole)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from weft.feeds.streams import quoted
+from weft.feeds.streams import spark_identifier
 from weft.spark.failure import VALUE_KEPT
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def suspects(rows: DataFrame, fails: Callable[[DataFrame], object]) -> Iterator[
     """
     from pyspark.sql import functions as f
 
-    mark = f.xxhash64(*(f.col(quoted(name)) for name in rows.columns))
+    mark = f.xxhash64(*(f.col(spark_identifier(name)) for name in rows.columns))
     bits, left = 0, rows
     for place in range(rows.count().bit_length()):
         mask = (2 << place) - 1
@@ -46,7 +46,7 @@ def values_of(rows: DataFrame, columns: Sequence[str]) -> dict[str, str | None]:
     kinds = dict(rows.dtypes)
 
     def text(name: str) -> Column:
-        whole = f.col(quoted(name)).cast("string")
+        whole = f.col(spark_identifier(name)).cast("string")
         ends = f.concat(f.left(whole, f.lit(VALUE_KEPT)), f.right(whole, f.lit(VALUE_KEPT)))
         short = f.when(f.length(whole) > 2 * VALUE_KEPT, ends).otherwise(whole)
         return f.concat(f.lit("'"), short, f.lit("'")) if kinds[name] == "string" else short

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from weft.feeds.streams import CORRUPT_OPTION, Stream, quoted
+from weft.feeds.streams import CORRUPT_OPTION, Stream, spark_identifier
 from weft.spark.dead import CORRUPT, PARSED
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def is_file_source(stream: Stream) -> bool:
 def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Reader:
     """A reader with the stream's format and columns; rows that cannot be parsed keep their text in CORRUPT."""
     assert stream.source is not None
-    columns = [f"{quoted(name)} {kind}" for name, kind in stream.columns]
+    columns = [f"{spark_identifier(name)} {kind}" for name, kind in stream.columns]
     given = {name.lower() for name in stream.options}
     if stream.source.lower() == "csv" and BY_PLACE not in given:
         reader = reader.option(BY_PLACE, "false")
