@@ -22,7 +22,7 @@ from weft.feeds.address import is_address
 from weft.feeds.sources import Roots
 from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
 from weft.optimize.optimizer import check_sharing
-from weft.registry.registry import DEFAULT_KEEP
+from weft.registry.admission import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import parse_url
 
