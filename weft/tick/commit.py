@@ -18,7 +18,7 @@ from weft.segments.cache import TableCache
 from weft.segments.files import Files
 from weft.segments.rows import START
 from weft.segments.segment import EARLIEST, SegmentRow
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.store.catalog import Catalog
@@ -42,7 +42,7 @@ class Harvest:
     """What a tick brings: which batch, what it held, new rows of every node, and the rows that count for nothing."""
 
     mark: BatchMark
-    found: Batch
+    found: BatchOutput
     new: NewRows
     letters: DeadLetters
     facts: Facts
