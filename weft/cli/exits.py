@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-THEIRS = 1
-OURS = 2
+USERS_FAULT = 1
+WEFTS_FAULT = 2
 INTERRUPTED = 130
 
 
 class OurFault(Exception):
-    """Weft found itself wrong: the message says all there is to say, and the exit status is ours."""
+    """Weft noticed that it is wrong itself: the message says all there is to say, and the exit status is ours."""

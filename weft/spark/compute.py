@@ -142,7 +142,7 @@ def _told_on_rows(
         except Exception as error:
             if is_of_infrastructure(error):
                 raise
-            log.warning("row not output", extra={"query": name, "reason": reason_of(error)})
+            log.warning("row not found", extra={"query": name, "reason": reason_of(error)})
     return told
 
 

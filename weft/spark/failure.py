@@ -26,8 +26,8 @@ ADVICE = re.compile(
 
 # How the reason begins where a batch has more groups than fit (weft/spark/room.py), and what Spark says at its bound.
 CROWDED = "too many groups in one batch for the driver"
-OURS = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
-SPARKS = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
+CROWDED_SAID = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
+SPARKS_BOUND = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
 
 # Characters that are read of a message, of its beginning and of its end: Spark may quote a value of any length.
 SAID_READ = 100_000
@@ -68,10 +68,10 @@ def _crowded(said: str) -> str:
     >>> _crowded("Total size of serialized results of 2 tasks (9 KiB) is bigger than spark.driver.maxResultSize (8 B)")
     'too many groups in one batch for the driver: partial rows of 9 KiB or more; see spark.driver.maxResultSize (8 B)'
     """
-    if over_bound := SPARKS.search(said):
+    if over_bound := SPARKS_BOUND.search(said):
         size, setting, bound = over_bound.groups()
         return f"{CROWDED}: partial rows of {size} or more; see {setting} ({bound})"
-    return ours[0] if (ours := OURS.search(said)) else ""
+    return ours[0] if (ours := CROWDED_SAID.search(said)) else ""
 
 
 def has_condition(reason: str) -> bool:
