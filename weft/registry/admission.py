@@ -1,4 +1,4 @@
-"""Whether queries may be registered: what is given for them is checked, and their texts are compiled.
+"""Whether queries may be registered: their names and options are checked, and their texts are compiled.
 
 Needs nothing but what is declared: no catalog, no lock.
 """
@@ -51,7 +51,7 @@ def admit_queries(texts: Mapping[str, str], options: QueryOptions, declared: Dec
 
 
 def check_texts(texts: Mapping[str, str]) -> None:
-    """Refuse queries that are not given by name."""
+    """Refuse queries that come without names."""
     if not isinstance(texts, Mapping):
         hint = 'Write for example {"packets": "SELECT count(*) FROM packets"}.'
         raise EngineError("bad-type", "queries are given by name", hint=hint)

@@ -1,7 +1,7 @@
 """What is registered, as this process knows it: streams, queries and aggregates follow the catalog and are asked for.
 
-Keeps: what is known is the catalog of one revision, and never goes back to an older one. A query is compiled when
-somebody needs it; neither compiling nor a transaction happens under the lock that readers and ticks take.
+Keeps: what is known is the catalog of a single revision, and never goes back to an older revision. A query is
+compiled when somebody needs it; neither compiling nor a transaction happens under the lock that readers and ticks take.
 """
 
 from __future__ import annotations

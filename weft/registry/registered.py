@@ -1,7 +1,7 @@
 """A registered query: its row in the catalog, its meaning, what it needs, and where its rows are and were kept.
 
-Compiling one is parsing and planning only: a pure function of its row, the streams and the aggregates. What it needs is
-worked out when somebody asks for it.
+Compiling a query is parsing and planning only: a pure function of its row, the streams and the aggregates. Its needs
+are worked out when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from weft.store.records import FAILED, QueryRow
 
 @dataclass(frozen=True)
 class Stay:
-    """A time of a query's life under one placement: what it needed then, and which epochs of files belong to it."""
+    """A time of a query's life under a placement: what it needed then, and which epochs of files belong to it."""
 
     needs: Needs
     since: int
@@ -124,4 +124,4 @@ def check_readable(registered: Registered) -> None:
     check_expressions(registered.needs)
     condition, _ = lift(registered.needs.residue) if registered.eager else (None, ())
     if condition is not None:
-        duck_sql(condition, {})  # as it is joined with those of its family: constants are columns there
+        duck_sql(condition, {})  # as it is joined with its family's conditions: constants are columns there

@@ -1,8 +1,8 @@
 """The registry: what is registered is changed here, in the catalog and in memory.
 
 The catalog is the truth and the meeting point of processes; a registry follows it by its revision. Registering is
-parsing and planning only: no Spark, no job, one transaction however many queries. What is registered is asked for in
-weft/registry/known.py.
+parsing and planning only: no Spark, no job, a single transaction however many queries. What is registered is
+asked for in weft/registry/known.py.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Registry(KnownRegistrations):
             self._changed(revision)
 
     def change(self, decide: Decide, point: str) -> None:
-        """Change queries as `decide` says of them, in one transaction; the failpoint `point` is inside it."""
+        """Change queries as `decide` says of them, in a transaction; the failpoint `point` is inside it."""
         with self._changing:
             with self._catalog.write() as catalog:
                 self.follow(catalog)

@@ -49,12 +49,12 @@ class QueryRow:
     created_at: datetime | None = None
 
     def is_registration_of(self, other: QueryRow) -> bool:
-        """Whether both rows are of one registration, and not of two under one name, one after the other."""
+        """Whether both rows are of the same registration, and not of two, before and after the query was dropped."""
         return self.sql == other.sql and self.definition.mark == other.definition.mark
 
 
 class QueryChange(TypedDict, total=False):
-    """The columns of a query that may change; those left out keep their value."""
+    """The columns of a query that may change; columns that are left out keep their value."""
 
     sql: str
     definition: QueryDefinition
@@ -99,7 +99,7 @@ class NodeRow:
 
 
 class NodeChange(TypedDict, total=False):
-    """The columns of a node that may change; those left out keep their value."""
+    """The columns of a node that may change; columns that are left out keep their value."""
 
     definition: Json
     complete_from: int | None
@@ -117,7 +117,7 @@ class LayoutRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanRow:
-    """One version of a stream's plan, in force from a batch on: all nodes, their columns, and what each comes from."""
+    """A version of a stream's plan, in force from a batch on: all nodes, their columns, and their parents."""
 
     stream: str
     version: int
@@ -127,7 +127,7 @@ class PlanRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeadLetterRow:
-    """One file of a stream's rows that could not be counted; `id`, `created_at` are None only before it is stored."""
+    """A file of a stream's rows that could not be counted; `id`, `created_at` are None only before it is stored."""
 
     stream: str
     batch_id: int
@@ -154,7 +154,7 @@ class TickRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TickLogRow:
-    """One committed tick of the stream's current checkpoint."""
+    """A committed tick of the stream's current checkpoint."""
 
     stream: str
     batch_id: int
