@@ -1,4 +1,4 @@
-"""What the exit status says about whose turn it is."""
+"""The exit statuses of the command line: whose fault ended a command."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ INTERRUPTED = 130
 
 
 class OurFault(Exception):
-    """Weft noticed that it is wrong itself: the message says all there is to say, and the exit status is ours."""
+    """A fault of Weft that it noticed itself: the message says all there is to say."""

@@ -99,10 +99,10 @@ def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None =
 def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[bool] = (),
                title: str | None = None) -> Table:
     """A table of texts; user data is never read as markup."""
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
     for index, name in enumerate(names):
-        made.add_column(Text(name), justify="right" if index < len(right) and right[index] else "left",
+        table.add_column(Text(name), justify="right" if index < len(right) and right[index] else "left",
                         overflow="fold")
     for row in rows:
-        made.add_row(*(Text(value) for value in row))
-    return made
+        table.add_row(*(Text(value) for value in row))
+    return table

@@ -50,7 +50,7 @@ def moves(stream: str, placements: Mapping[str, Placement]) -> Decide:
 
 
 def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str, QueryRow]:
-    """The queries whose rows are not kept where they are to be."""
+    """The queries whose placement is not the placement that they are to have."""
     known = {name: queries[name] for name in placements if name in queries}
     return {name: row for name, row in known.items() if row.definition.placement != placements[name]}
 
@@ -72,7 +72,7 @@ def kept_otherwise(query: Registered, definition: QueryDefinition, catalog: Read
 
 
 def still_complete_from(query: Registered, row: QueryRow, watermark: int | None) -> int | None:
-    """The moment from which on a query is held in full that was kept as it says until this watermark, and now as `row`.
+    """The moment from which on a query is complete that was kept as it says until this watermark, and now as `row`.
 
     What it did not keep before may be gone: a query that keeps more now has the windows that it had, and no older.
     """

@@ -62,12 +62,12 @@ class Registered:
 
     @cached_property
     def needs(self) -> Needs:
-        """What it needs where it is kept now."""
+        """What it needs under its present placement."""
         return analyse(self.query, self.aggregates, self.placement)
 
     @cached_property
     def pasts(self) -> tuple[Past, ...]:
-        """What it needed before it moved, oldest first, with the moment from which on no row of it is there."""
+        """What it needed before it moved, oldest first, with the moment from which on no row of it lies there."""
         return tuple(
             Past(analyse(self.query, self.aggregates, before.placement), before.until, before.moment)
             for before in self.row.definition.pasts
@@ -120,7 +120,7 @@ _WORKED_OUT = ("needs", "pasts", "choice", "stays")
 
 
 def check_readable(registered: Registered) -> None:
-    """Refuse a query that could be registered and never be read: what reads it is written down for a try."""
+    """Refuse a query that could be registered and never be read, by writing the SQL that would read it."""
     check_expressions(registered.needs)
     condition, _ = lift(registered.needs.residue) if registered.eager else (None, ())
     if condition is not None:

@@ -263,7 +263,7 @@ def _write_durably(target: Path, data: pa.Buffer) -> None:
 
 
 def _create(path: Path) -> int:
-    """Open a new file in a folder that is made for it."""
+    """Open a new file, and make its folder."""
     for _ in range(_CREATE_ATTEMPTS):
         # `delete` in another thread may remove the folder, still empty, between its making and the opening.
         with suppress(FileNotFoundError):

@@ -77,7 +77,7 @@ def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
 
 
 def list_files(session: SparkSession, folder: str, batch_id: int) -> tuple[str, ...]:
-    """The files that a batch of a file source covers; Spark notes them as addresses, with signs for some letters."""
+    """The files that a batch of a file source covers; Spark notes them as addresses, with escaped letters."""
     return tuple(unquote(entry["path"]) for entry in _entries(session, folder, batch_id, 0))
 
 

@@ -22,7 +22,7 @@ from weft.spark.level0 import Statement, statements
 from weft.spark.passing import is_nobodys_fault
 from weft.store.derive import NewRows, merge_from, new_rows
 
-# PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
+# PySpark writes every error with all of its stack to the error stream; Weft's log says what a person needs.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 log = logging.getLogger("weft.spark")

@@ -71,7 +71,7 @@ def _crowded(said: str) -> str:
     if over_bound := SPARKS_BOUND.search(said):
         size, setting, bound = over_bound.groups()
         return f"{CROWDED}: partial rows of {size} or more; see {setting} ({bound})"
-    return ours[0] if (ours := CROWDED_SAID.search(said)) else ""
+    return reason[0] if (reason := CROWDED_SAID.search(said)) else ""
 
 
 def has_condition(reason: str) -> bool:

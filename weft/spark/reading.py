@@ -51,18 +51,18 @@ def configured(reader: SparkReader, stream: Stream, options: Mapping[str, str]) 
     if stream.source.lower() in PARSED and CORRUPT_OPTION not in user_options:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    ours = dict(NONE_IGNORED) if is_file_source(stream) else {}
+    defaults = dict(NONE_IGNORED) if is_file_source(stream) else {}
     if is_file_source(stream) and ZONE not in user_options:
-        ours[ZONE] = UTC
-    return reader.format(stream.source).options(**{**options, **ours}).schema(", ".join(columns))
+        defaults[ZONE] = UTC
+    return reader.format(stream.source).options(**{**options, **defaults}).schema(", ".join(columns))
 
 
 def open_stream(session: SparkSession, stream: Stream) -> DataFrame:
     """The rows of a stream's source as they arrive."""
-    ours = {}
+    defaults = {}
     if is_file_source(stream) and FILE_AGE not in {name.lower() for name in stream.options}:
-        ours[FILE_AGE] = ANY_AGE
-    reader = configured(session.readStream, stream, {**stream.options, **ours})
+        defaults[FILE_AGE] = ANY_AGE
+    reader = configured(session.readStream, stream, {**stream.options, **defaults})
     return reader.load(stream.path) if stream.path is not None else reader.load()
 
 

@@ -88,9 +88,9 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
     builder = SparkSession.builder.master(chosen.pop("spark.master", "local[*]")).appName("weft")
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    ours = not is_running()
+    starts_spark = not is_running()
     session = builder.getOrCreate()
-    if ours:
+    if starts_spark:
         ignore_termination(session)
     session.sparkContext.setLogLevel("FATAL")
     return session

@@ -1,4 +1,4 @@
-"""Strings that are no UTF-8, made such before anything is stored.
+"""Strings that are no UTF-8 become valid before anything is stored.
 
 Spark takes the bytes of a string in Parquet, ORC or a DataFrame as they are and never looks at them. DuckDB and Python
 do: a value would be cut off there, or could not be read. To look at every row takes Spark about a tenth more of its
