@@ -82,7 +82,7 @@ def results(
 
 
 def read(engine: Engine, name: str, since: datetime | None, until: datetime | None) -> pa.Table:
-    """What the options ask for."""
+    """Read the newest window, or the windows of a span where the options name it."""
     query = find_query(engine, name)
     if since is None and until is None:
         return query.result()
@@ -200,7 +200,7 @@ def _encode(table: pa.Table, form: Format, file: BinaryIO | Any, *, header: bool
 
 
 def _write_more(table: pa.Table, form: Format, *, header: bool) -> None:
-    """One look of a reader that follows."""
+    """Write what a reader that follows sees at a look."""
     if form is Format.JSON:
         for row in _objects(table):
             print_json(row, lines=True)
