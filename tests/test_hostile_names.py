@@ -17,6 +17,7 @@ import weft
 from tests.hostile import TEXTS, foreign, quoted_name, quoted_string
 from tests.sql.test_hostile import PAYLOADS
 from weft.errors import EngineError, SqlError, StreamError, WeftError
+from weft.spark import level0
 
 SCHEMA = "ts timestamp, saddr string, length int"
 DISK = "canary-of-the-disk-9d2e"
@@ -30,7 +31,7 @@ def engine(tmp_path: Path) -> Iterator[weft.Engine]:
 
 
 def statements(engine: weft.Engine, stream: str = "s") -> str:
-    return "\n".join(one.sql for one in engine.plan(stream).statements)
+    return "\n".join(one.sql for one in level0.statements(engine.plan(stream).network))
 
 
 def refused(error: WeftError, code: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""weft/sql, weft/plan and weft/aggregates stay pure: no Spark, no database, no clock, no chance, no IO."""
+"""weft/algebra, weft/sql, weft/plan, weft/weave and weft/aggregates stay pure: no Spark, no database, no clock, no chance, no IO."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PURE = ("sql", "plan", "aggregates")
+PURE = ("algebra", "sql", "plan", "weave", "aggregates")
 FILES = sorted(path for folder in PURE for path in (ROOT / "weft" / folder).rglob("*.py"))
 ALLOWED = {
     "__future__",

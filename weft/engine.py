@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.algebra.windows import duration_text
+from weft.backend.driver import DriverBackend
 from weft.backend.duck import Duck
 from weft.errors import EngineError, StateError, StreamError, WeftError
 from weft.feeds.address import is_address
@@ -46,6 +47,7 @@ from weft.store.committed import CommittedState
 from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
+from weft.store.storage import Storage
 from weft.watch.metrics import stream_metrics
 from weft.watch.status import UNKNOWN, StreamStatus, one_line, status_of
 
@@ -117,7 +119,8 @@ class Engine:
         with self.catalog.read() as reader:
             self.cache = TableCache(self.files, names=reader.names())
         self.registry = Registry(self.catalog, self._root if self._local else None)
-        self.reader = Reader(self.duck, self.cache)
+        self.reader = Reader(DriverBackend(self.duck, self.cache, self.files))
+        self.storage = Storage(self.catalog, self.files, DriverBackend(self._worker, self.cache, self.files))
         self._committed: dict[str, CommittedState] = {}
         self._planners: dict[str, Planner] = {}
         self._tickers: dict[str, Ticker] = {}
@@ -397,7 +400,7 @@ class Engine:
         """Everything that is decided for the queries registered now."""
         return self.planner(stream).plan()
 
-    def answers(self, name: str) -> Answers:
+    def _answers(self, name: str) -> Answers:
         """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
         stream = self.registry.stream_of(name)
         if stream is not None and self._runs(stream):
@@ -412,7 +415,7 @@ class Engine:
         state, query = self._committed_state(stream).reload(partial(self.registry.read, name))
         if query.row.stream != stream:
             # Dropped and registered again, on another stream.
-            return self.answers(name)
+            return self._answers(name)
         return Answers(query, state, self.reader)
 
     def registered(self, name: str) -> Registered:
@@ -456,15 +459,7 @@ class Engine:
         with self._lock:
             if name not in self._tickers:
                 planner = self.planner(name)
-                self._tickers[name] = Ticker(
-                    planner,
-                    self._committed_state(name),
-                    self.registry,
-                    self.catalog,
-                    self.files,
-                    self._worker,
-                    self.cache,
-                )
+                self._tickers[name] = Ticker(planner, self._committed_state(name), self.registry, self.storage)
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:

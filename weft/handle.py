@@ -53,7 +53,7 @@ class ContinuousQuery:
         A query that is registered late has every window that starts then or later. One without a window counts all
         rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
         """
-        answers = self._engine.answers(self.name)
+        answers = self._engine._answers(self.name)
         return complete_since(answers.query, answers.state)
 
     def result(self, end: Moment | None = None) -> pa.Table:
@@ -163,7 +163,7 @@ class ContinuousQuery:
             return answer(newer)
 
     def _readable(self, failed: bool) -> Answers:
-        answers = self._engine.answers(self.name)
+        answers = self._engine._answers(self.name)
         if answers.query.failed and not failed:
             raise EngineError(
                 "query-failed",

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
-import duckdb
 import pyarrow as pa
 
 from tests.simulation import level0
 from tests.simulation.level0 import PlainBatch
 from weft.algebra.expressions import Column
+from weft.backend.interface import BackendError
 from weft.plan.network import Network
 from weft.spark.batch import BatchOutput
 from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
@@ -35,7 +35,7 @@ class CrashBatch(PlainBatch):
             not isinstance(one, Column) for node in network.base for each in node.statistics for one in each.arguments
         ):
             if not all(row["d"] for row in rows):
-                raise duckdb.OutOfRangeException("[DIVIDE_BY_ZERO] Division by zero.")
+                raise BackendError("[DIVIDE_BY_ZERO] Division by zero.")
             rows = [{**row, QUOTIENT: row["v"] / row["d"]} for row in rows]
         with patch.object(level0, "column_of", name_of):
             found = PlainBatch(self.mark, rows).aggregate(network, parts)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import patch
 
-import duckdb
 import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JError
@@ -25,6 +24,7 @@ from tests.crash.life import DDL, DELAY, POISON, SMALL, STREAM
 from tests.crash.plain import CrashBatch
 from tests.simulation.world import at
 from weft import failpoint
+from weft.backend.interface import BackendError
 from weft.errors import StateError
 from weft.failpoint import KILLED
 from weft.optimize.planning import late_readers
@@ -126,7 +126,7 @@ def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) 
 
     def merge() -> None:
         late = late_readers(queries)
-        tend(before, plan.network, plan.reach, late, engine.catalog, engine.files, engine.duck, engine.cache)
+        tend(before, plan.network, plan.reach, late, engine.storage)
 
     merge()
     after = everything(opened())
@@ -153,7 +153,7 @@ def test_nobody_is_blamed_for_a_spark_that_died(opened: Open) -> None:
         batch.left[:] = [None] * tries
         try:
             weft.testing.run(engine, STREAM, batch)
-        except (Py4JError, duckdb.Error):
+        except (Py4JError, BackendError):
             deaths += 1
             assert {one.name for one in engine.queries() if one.status == "failed"} <= {"failing"}, f"{tries} tries"
         else:
@@ -276,7 +276,7 @@ def test_files_merged_after_a_tick_are_looked_for_where_they_are_now(opened: Ope
         with at("commit-after", lambda: other.state_of(STREAM)):
             tick(engine, number)
     engine.catalog._clock = lambda: datetime.now(UTC) + 2 * LEASE
-    sweep(engine.catalog, engine.files, engine.cache)
+    sweep(engine.storage)
     assert other.query("q").results().equals(engine.query("q").results())
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import weft
 from tests.docs.markdown import ROOT, Block, blocks, quoted, replace_block
+from weft.spark.level0 import statements
 
 README = ROOT / "README.md"
 SECONDS = 300
@@ -59,7 +60,7 @@ def test_what_it_says_of_further_queries(tmp_path: Path) -> None:
             for place in range(500)})
         after = engine.plan("packets")
     assert len(before.network.nodes) == len(after.network.nodes) == 2
-    assert len(before.statements) == len(after.statements) == 1
+    assert len(statements(before.network)) == len(statements(after.network)) == 1
 
 
 def test_the_commands_are_targets_of_the_makefile() -> None:

@@ -27,8 +27,8 @@ FIRST = int(os.environ.get("WEFT_SEED", "0"))
 STREAMS, SETS = 14, 15
 # From this seed on streams have more ticks; they are those of `make stress`.
 LONG = 1000
-# So many sets are registered in one stream: what a tick costs is mostly Spark's planning, which three sets share.
-TOGETHER = 3
+# So many sets are registered in one stream: what a tick costs is mostly Spark's planning, which five sets share.
+TOGETHER = 5
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 

@@ -93,7 +93,7 @@ READS: dict[str, Read] = {
 def forget_tables(world: Scene) -> None:
     """The next read goes to the disk."""
     world.engine.cache._recent = TableCache(world.engine.files)._recent
-    world.engine.results = Recent(RESULT_BYTES)
+    world.engine.reader.results = Recent(RESULT_BYTES)
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.read.runs import runs, runs_of
+from weft.backend.runs import runs, runs_of
 from weft.segments.roll import REQUEST
-from weft.store.source import END
+from weft.segments.rows import END
 
 RUNS = st.lists(st.tuples(st.sampled_from("abcé"), st.integers(-3, 3), st.integers(1, 3)), unique_by=lambda one: one[:2])
 

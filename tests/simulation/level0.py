@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import duckdb
 import pyarrow as pa
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Call, Column, Expression, Literal
+from weft.backend.interface import BackendError
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
@@ -114,7 +114,7 @@ def computed_from(expression: Expression, row: Row) -> Any:
 def computed(one: Statistic, rows: list[Row]) -> Any:
     assert one.where is None
     if one.basic == "max" and any(row.get("v") == POISON for row in rows):
-        raise duckdb.InvalidInputException(f"[POISONED] There is no greatest value beside {POISON}.")
+        raise BackendError(f"[POISONED] There is no greatest value beside {POISON}.")
     return MERGES[one.basic]([row[column_of(one.arguments[0])] for row in rows] if one.arguments else rows)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-import weft.handle
+import weft.read.answers
 import weft.testing
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World
@@ -66,7 +66,7 @@ def test_what_is_refused_can_be_read_in_parts(world: World, monkeypatch: pytest.
     query = world.engine.register(MILLION, name="q", keep="forever")
     world.run([tick(1, "a"), tick(40, "a", "b")])
     whole = query.results()
-    monkeypatch.setattr(weft.handle, "MAX_MERGED", 10)
+    monkeypatch.setattr(weft.read.answers, "MAX_MERGED", 10)
     with pytest.raises(weft.EngineError, match="39 windows") as refused:
         query.results()
     upto = str(refused.value.hint).split("'")[1]
@@ -83,7 +83,7 @@ def test_who_follows_is_shown_all_windows_that_one_tick_closes(world: World, mon
     query = world.engine.register(MILLION, name="q", keep="forever")
     world.run([tick(1, "a"), tick(40, "a")])
     whole = query.results()
-    monkeypatch.setattr(weft.handle, "MAX_MERGED", 10)
+    monkeypatch.setattr(weft.read.answers, "MAX_MERGED", 10)
     first, last = (whole["window_end"][place].as_py() for place in (0, -1))
     shown = list(following(world.engine, "q", first, last, every=0.05))
     assert len(shown) == 4 and pa.concat_tables(shown).equals(whole.slice(1))

@@ -58,7 +58,7 @@ def test_rows_come_back_as_they_were_put(catalog: Catalog, clock: Any) -> None:
         tx.put_queries([full, query("p")])
         tx.put_aggregate(AggregateRow(name="gcd", definition={"lift": "x"}))
         tx.put_nodes([sealed, node("n1")])
-        tx.put_layout(LayoutRow(id="l", definition={"columns": []}))
+        tx.keep_layouts([LayoutRow(id="l", definition={"columns": []})])
         tx.put_tick(tick(3, watermark=5, max_event_time=-6, totals={"rows": 2**60}), detail={"seconds": 0.5})
     with catalog.read() as tx:
         assert tx.streams() == (replace(stream(schema={"b": "int", "a": "string"}), created_at=clock.now),)
@@ -125,7 +125,7 @@ def test_nothing_else_bumps_the_revision(catalog: Catalog, segment: Segment) -> 
     with catalog.write() as tx:
         tx.put_node(node("n1"))
         tx.update_nodes({"n1": {"sealed_batch": 3}})
-        tx.put_layout(LayoutRow(id="l", definition={}))
+        tx.keep_layouts([LayoutRow(id="l", definition={})])
         tx.add_segments([segment("a")])
         tx.put_tick(tick(0))
         tx.add_garbage(["b"])
@@ -311,11 +311,12 @@ def test_dropping_a_stream_leaves_nothing_of_it_and_all_of_the_others(catalog: C
         assert tx.garbage() == ("s-packets",)
 
 
-def test_layouts_are_dropped(catalog: Catalog) -> None:
+def test_layouts_that_no_segment_has_are_dropped(catalog: Catalog, segment: Segment) -> None:
     with catalog.write() as tx:
-        for id in "abc":
-            tx.put_layout(LayoutRow(id=id, definition={}))
-        tx.delete_layouts(["a", "c"])
+        tx.keep_layouts(LayoutRow(id=id, definition={}) for id in "abc")
+        tx.put_node(node("n1"))
+        tx.add_segments([segment("one", node="n1", layout="b")])
+        tx.forget_layouts()
         assert [row.id for row in tx.layouts()] == ["b"]
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from weft.algebra.expressions import Column
 from weft.algebra.types import BIGINT, DOUBLE, DataType, decimal
+from weft.backend.tables import wider_cells
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.layout import Layout
 from weft.plan.network import Node
 from weft.segments.types import arrow_type
-from weft.store.cells import wider_cells, without_cuts
+from weft.store.cells import cells_of, without_cuts
 
 KINDS: dict[str, tuple[DataType, list[Cut]]] = {
     "bigint": (BIGINT, [-5, 0, 7, 2**62]),
@@ -34,7 +35,7 @@ def test_a_cell_falls_to_the_cut_before_it(name: str, kept: list[int]) -> None:
     cells: list[Any] = [lowest(kind), *cuts, None]
     rows = pa.table({"start": range(len(cells)), dimension.name: pa.array(cells, arrow_type(kind))})
     fewer = without_cuts(layout, read)
-    found = wider_cells(rows, node, fewer, read)
+    found = wider_cells(rows, cells_of(node, fewer, read))
     want = [None if cell is None else max([lowest(kind), *(cuts[at] for at in kept if cuts[at] <= cell)])
             for cell in cells]
     assert found[dimension.name].to_pylist() == want and found.schema == rows.schema

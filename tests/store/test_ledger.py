@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
+import pytest
 
-from weft.segments.segment import EARLIEST
-from weft.store.ledger import gather, grain_of, horizon
+from weft.aggregates.statistics import ROWS
+from weft.algebra.expressions import Column
+from weft.algebra.types import STRING
+from weft.backend.driver import DriverBackend
+from weft.backend.duck import Duck
+from weft.plan.dimensions import Dimension
+from weft.plan.network import Node
+from weft.segments.cache import TableCache
+from weft.segments.files import LocalFiles
+from weft.segments.segment import EARLIEST, SegmentRow
+from weft.store.ledger import LateReaders, grain_of, horizon, merged_ledgers
 
-OLD = pa.table({"k": ["a"], "rows": [3], "batch": [7], "window": ["w"]})
-NEW = pa.table({"watermark": [90], "window": ["w"], "batch": [8], "rows": [2], "k": ["b"]})
+KEY = Dimension(Column("k", STRING))
+NODE = Node("n", True, (KEY,), (ROWS,), (), False, ("q",))
+OLD = {KEY.name: ["a"], ROWS.name: [3], "batch": [7], "window": ["w"]}
+NEW = {"watermark": [90], "window": ["w"], "batch": [8], ROWS.name: [2], KEY.name: ["b"]}
 
 
-def test_ledgers_without_watermarks_are_the_oldest() -> None:
-    both = gather([OLD, NEW]).to_pydict()
-    assert both["k"] == ["a", "b"] and both["rows"] == [3, 2]
-    assert both["watermark"] == [EARLIEST, 90]
-    assert horizon(90, None) == EARLIEST, "only who keeps for ever counts them"
+def stored(backend: DriverBackend, path: str, columns: dict[str, list[Any]]) -> SegmentRow:
+    written = backend.write(path, backend.hold(pa.table(columns)))
+    return SegmentRow(
+        node="n", layout="l", path=path, kind="late", rank=0, batch_from=0, batch_to=0, time_from=0, time_to=0,
+        rows=written.rows, bytes=written.bytes, checksum=written.checksum,
+    )
+
+
+@pytest.mark.parametrize("reach", [None, 1_000])
+def test_ledgers_without_watermarks_are_the_oldest(tmp_path: Path, reach: int | None) -> None:
+    """Only who keeps for ever counts them."""
+    files = LocalFiles(tmp_path)
+    backend = DriverBackend(Duck(), TableCache(files), files)
+    ledgers = [stored(backend, "old.parquet", OLD), stored(backend, "new.parquet", NEW)]
+    readers = LateReaders(frozenset({"w"}), frozenset({0}), frozenset({reach}))
+    rows = backend.merge(merged_ledgers(NODE, ledgers, readers, 100))
+    written = backend.write("merged.parquet", rows)
+    merged = files.read_table("merged.parquet", written.checksum).sort_by(KEY.name).to_pydict()
+    if reach is None:
+        assert merged[KEY.name] == ["a", "b"] and merged[ROWS.name] == [3, 2]
+        assert merged["watermark"] == [EARLIEST, EARLIEST], "nobody tells watermarks apart"
+    else:
+        assert (merged[KEY.name], merged["watermark"]) == (["b"], [90 // grain_of(reach) * grain_of(reach)])
+    assert horizon(90, None) == EARLIEST
 
 
 def test_what_one_query_tells_apart_fits_into_what_another_does() -> None:

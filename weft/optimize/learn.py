@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from weft.aggregates.statistics import ROWS
-from weft.backend.duck import Duck
+from weft.backend.interface import Backend, Rows, Selection, Source
 from weft.backend.merge import quoted
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
-from weft.segments.rows import START
 from weft.store.derive import NewRows
 from weft.store.state import StreamState
 
@@ -37,12 +33,14 @@ class Lesson:
     tick: Facts
 
 
-def learn(state: StreamState, network: Network, new: NewRows, rows: int, newest: int | None, duck: Duck) -> Lesson:
+def learn(
+    state: StreamState, network: Network, new: NewRows, rows: int, newest: int | None, backend: Backend
+) -> Lesson:
     """What a tick teaches."""
     known = facts_of(state)
     fresh = any(_names(node) not in known.groups for node in network.base)
     due = known.ticks < FIRST_TICKS or known.ticks % EVERY == 0 or fresh
-    seen = _seen(network, new.rows, duck) if due and rows else {}
+    seen = _seen(network, new.rows, backend) if due and rows else {}
     span = _span(state, network, new, newest)
     facts = known.learned(rows, span, seen)
     return Lesson(facts, replace(facts, rows=rows, span=max(1, span)))
@@ -54,29 +52,29 @@ def _span(state: StreamState, network: Network, new: NewRows, newest: int | None
         return 0
     before = state.max_event_time
     if before is None:
-        starts = [pc.min(new.rows[node.id][START]).as_py() for node in network.base if node.clock.sliced]
+        starts = [new.rows[node.id].least for node in network.base if node.clock.sliced]
         before = min((start for start in starts if start is not None), default=newest)
     return max(0, newest - before)
 
 
-def _seen(network: Network, rows: Mapping[str, pa.Table], duck: Duck) -> dict[Names, float]:
+def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[Names, float]:
     """How many groups of each base node, and values of each of its dimensions, this tick had."""
     seen: dict[Names, float] = {}
     for node in network.base:
-        table = rows[node.id]
+        mine = rows[node.id]
         names = [one.name for one in node.dimensions]
-        if not names or not table.num_rows:
+        if not names or not mine.count:
             continue
         quotes, truths = [quoted(name) for name in names], [is_truth(one) for one in node.dimensions]
         columns = [
             (TRUE_SHARE if truth else VALUE_KINDS).format(name) for truth, name in zip(truths, quotes, strict=True)
         ]
         every = f"approx_count_distinct(hash({', '.join(quotes)}))"
-        found = duck.run(f"SELECT {', '.join([*columns, every])} FROM weft_rows", {"weft_rows": table})
-        *each, groups = (float(column[0].as_py()) for column in found.columns)
+        selection = Selection((Source((mine,)),), (*names, ROWS.name))
+        *each, groups = map(float, backend.measure(selection, [*columns, every]))
         for name, truth, count in zip(names, truths, each, strict=True):
             seen[frozenset({name})] = truth_kinds(count) if truth else count
-        seen[_names(node)] = min(groups, table.num_rows) if node.clock.sliced else float(table.num_rows)
+        seen[_names(node)] = min(groups, mine.count) if node.clock.sliced else float(mine.count)
     return seen
 
 

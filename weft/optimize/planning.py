@@ -1,4 +1,4 @@
-"""Everything that is decided for a set of registered queries: network, Spark SQL, and what is finished ahead."""
+"""Everything that is decided for a set of registered queries: the network, and what is finished ahead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from weft.plan.facts import Facts
 from weft.plan.finish import Family, Finished, plan_finishing
 from weft.plan.network import Network, build_network
 from weft.registry.registered import Registered
-from weft.spark.level0 import Statement, statements
 from weft.store.ledger import LateReaders
 
 
@@ -25,7 +24,6 @@ class Plan:
 
     version: tuple[int, int]
     network: Network
-    statements: tuple[Statement, ...]
     queries: Mapping[str, Registered]
     families: tuple[Family, ...]
     finished: Mapping[str, tuple[Finished, ...]]
@@ -84,4 +82,4 @@ def make_plan(
     decision = optimizer.decide(queries, families, facts)
     pasts = {name: one.pasts for name, one in queries.items() if one.pasts}
     network = build_network(stream, {name: one.needs for name, one in queries.items()}, decision, pasts)
-    return Plan(version, network, statements(network), queries, families, finished)
+    return Plan(version, network, queries, families, finished)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.algebra.windows import micros
 from weft.read.answers import Answers
@@ -25,7 +25,9 @@ def latest(answers: Answers) -> pa.Table:
         part = ends[max(0, stop - size) : stop]
         table = answers.windows(part)
         if table.num_rows:
-            return table.filter(pc.equal(table.column(1), pc.max(table.column(1))))
+            # Rows come with the oldest window first.
+            ends = table.column(1)
+            return table.slice(ends.index(ends[-1]).as_py())
         # Before these the first with rows is the last to hold the newest row there, unless HAVING leaves none.
         newest = _newest_slice(answers, part[0])
         if newest is None:
@@ -60,9 +62,9 @@ def _last_start(answers: Answers, stay: Stay, first: int, end: int) -> int | Non
     synopsis = answers.state.within(answers.state.synopses[node], stay.since, stay.until)
     if not synopsis.data:
         return None
-    cache = answers.reader.cache
-    schema = cache.get(synopsis.data[0]).schema
-    source = slice_rows(cache, synopsis, sorted(synopsis.dimensions), schema, first, end)
-    sql = f"SELECT max({START}) AS newest FROM ({source.sql}) WHERE {kept_sql(stay.needs)}"
-    start: int | None = answers.reader.duck.run(sql, source.tables)["newest"][0].as_py()
+    rows = slice_rows(synopsis, sorted(synopsis.dimensions), None, first, end)
+    if not any(source.rows for source in rows.sources):
+        return None
+    selection = replace(rows, where=kept_sql(stay.needs))
+    start: int | None = answers.reader.backend.measure(selection, [f"max({START})"])[0]
     return start

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
-
-import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
 from weft.algebra.windows import Sliced, micros
+from weft.backend.interface import Selection, Source
 from weft.backend.merge import quoted
 from weft.plan.needs import Needs
 from weft.read.answers import Answers
 from weft.read.moments import datetime_of
 from weft.read.reader import NEVER, kept_sql
-from weft.store.ledger import gather, horizon
+from weft.store.ledger import WATERMARK, horizon, ledger_schema
 from weft.store.source import slice_rows
 
 
@@ -33,15 +32,14 @@ def counted_rows(answers: Answers) -> int:
     """How many rows of the stream are in what is kept for the query, each once."""
     if answers.query.failed:
         return 0
-    total, state, cache = 0, answers.state, answers.reader.cache
+    total, state = 0, answers.state
     for stay in answers.query.stays:
         synopsis = state.synopses.get(stay.needs.parts[0].node)
         if synopsis is not None:
             synopsis = state.within(synopsis, stay.since, stay.until)
         if synopsis is not None and synopsis.data:
             names = [*synopsis.dimensions, ROWS.name]
-            source = slice_rows(cache, synopsis, names, cache.get(synopsis.data[0]).schema, -NEVER, NEVER)
-            total += _sum_rows(answers, stay.needs, f"({source.sql})", source.tables)
+            total += _sum_rows(answers, stay.needs, slice_rows(synopsis, names, None, -NEVER, NEVER))
     return total
 
 
@@ -53,16 +51,16 @@ def late_rows(answers: Answers) -> int:
     total, oldest = 0, horizon(answers.state.watermark, answers.query.reach)
     for stay in answers.query.stays:
         synopsis = answers.state.synopses.get(stay.needs.parts[0].node)
-        files = [file for file in synopsis.files if file.kind == "late"] if synopsis is not None else []
+        files = tuple(file for file in synopsis.files if file.kind == "late") if synopsis is not None else ()
         if files:
-            late = {"weft_late": gather(map(answers.reader.cache.get, files))}
-            mine = f"watermark >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
+            mine = f"{WATERMARK} >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
             mine += f" AND batch < {stay.until}" if stay.until is not None else ""
-            total += _sum_rows(answers, stay.needs, f"(SELECT * FROM weft_late WHERE {mine})", late)
+            schema = ledger_schema(stay.needs.parts[0].dimensions)
+            total += _sum_rows(answers, stay.needs, Selection((Source(files, mine),), tuple(schema.names), schema))
     return total
 
 
-def _sum_rows(answers: Answers, needs: Needs, source: str, tables: Mapping[str, pa.Table]) -> int:
+def _sum_rows(answers: Answers, needs: Needs, rows: Selection) -> int:
     """The rows behind partial rows of the query's node that its predicate lets through."""
-    total = f"SELECT CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT) AS n FROM {source} "
-    return int(answers.reader.duck.run(f"{total} WHERE {kept_sql(needs)}", tables)["n"][0].as_py())
+    total = f"CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT)"
+    return int(answers.reader.backend.measure(replace(rows, where=kept_sql(needs)), [total])[0])

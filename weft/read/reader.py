@@ -10,14 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
-import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliced, micros
-from weft.backend.duck import Duck
+from weft.backend.interface import Backend, BackendError, FinishedRun, Selection, Source, Windows
 from weft.backend.merge import quoted
 from weft.backend.render import duck_sql
 from weft.errors import EngineError
@@ -25,18 +23,15 @@ from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.read.finished import Span
-from weft.read.runs import runs, runs_of
 from weft.read.view import View, build_view, columns_of
 from weft.registry.registered import Registered, Stay
-from weft.segments.cache import RESULT_BYTES, Recent, TableCache
-from weft.segments.roll import is_on_roll
-from weft.segments.rows import START, row_schema
+from weft.segments.cache import RESULT_BYTES, Recent
+from weft.segments.rows import END, START, row_schema
 from weft.segments.segment import SegmentRow
 from weft.segments.types import arrow_type
-from weft.store.source import END, Source, exploded, slice_rows, union, window_rows
+from weft.store.source import no_rows, slice_rows, total_rows, window_rows
 from weft.store.state import StreamState, Synopsis
 
-INDEX_BYTES = 64 * 2**20
 VIEWS = 20_000
 # After every moment: the query holds no window yet.
 NEVER = 2**63 - 1
@@ -44,8 +39,8 @@ NEVER = 2**63 - 1
 FAILURES = {"weft:division-by-zero": "division by zero", "weft:overflow": "arithmetic overflow"}
 
 
-RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema, str], Source]
-"""Makes the rows of a node: these columns of it, in this form, under this label."""
+RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema], Selection]
+"""Selects rows of a node: these columns of it, of these types."""
 
 
 def in_one_pass(window: Sliced) -> bool:
@@ -73,9 +68,8 @@ def stock_of(state: StreamState) -> list[Stocked]:
 class Reader:
     """Reads queries' results from committed states; safe to call from several threads."""
 
-    def __init__(self, duck: Duck, cache: TableCache) -> None:
-        self.duck, self.cache, self.results = duck, cache, Recent(RESULT_BYTES)
-        self._indexes = Recent(INDEX_BYTES)
+    def __init__(self, backend: Backend) -> None:
+        self.backend, self.results = backend, Recent(RESULT_BYTES)
         self._view = lru_cache(maxsize=VIEWS)(_build_view)
 
     def view(self, query: Registered, *, filtered: bool = False, changes: bool = False) -> View:
@@ -88,10 +82,10 @@ class Reader:
         assert isinstance(window, Sliced)
         schema = result_schema(stays[-1].needs)
         if len(ends) > 1 and in_one_pass(window):
-            return self._run(view, schema, self._stays(stays, view, state, END, partial(self._many, window, ends)))
+            return self._run(view, schema, self._stays(stays, view, state, END, partial(_many, window, ends)))
         tables = [schema.empty_table()]
         for end in ends:
-            rows = partial(self._one, end - micros(window.range), end)
+            rows = partial(_one, end - micros(window.range), end)
             tables.append(self._run(view, schema, self._stays(stays, view, state, END, rows)))
         return pa.concat_tables(tables)
 
@@ -100,58 +94,23 @@ class Reader:
     ) -> pa.Table:
         """The totals of a query that moved; with `since`, only groups that changed in a later tick."""
         schema = result_schema(stays[-1].needs, changes=since is not None)
-        table = self._run(view, schema, self._stays(stays, view, state, START, partial(self._totals, promised)))
-        return table if since is None else table.filter(pc.greater(table.column(0), since))
+        return self._run(view, schema, self._stays(stays, view, state, START, partial(_totals, promised)), since)
 
-    def _stays(self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf) -> list[Source]:
+    def _stays(
+        self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf
+    ) -> list[list[Selection]]:
         """For every part of a query its rows of all stays, those that its predicate keeps; the column `lead` first."""
-        sources = []
+        parts = []
         for part, wanted in enumerate(view.columns):
-            texts: list[str] = []
-            tables: dict[str, pa.Table] = {}
-            kept = ", ".join([lead, *map(quoted, wanted)])
-            for number, stay in enumerate(stays):
-                rows = self._stay(stay, part, state, lead, rows_of, f"{part}_{number}")
-                texts.append(f"SELECT {kept} FROM ({rows.sql}) WHERE {kept_sql(stay.needs)}")
-                tables |= rows.tables
-            sources.append(Source(" UNION ALL ".join(texts), tables))
-        return sources
-
-    def _stay(self, stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf, label: str) -> Source:
-        columns, schema = columns_of(stay.needs, stay.needs.parts[part]), part_schema(stay.needs, part)
-        node = state.synopses.get(stay.needs.parts[part].node)
-        if node is None:
-            return union(label, columns, schema, [], f"CAST(0 AS BIGINT) AS {lead}")
-        return rows_of(state.within(node, stay.since, stay.until), columns, schema, label)
-
-    def _totals(
-        self, promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
-    ) -> Source:
-        """The rows of all ticks from the one that was promised on."""
-        tables = [self.cache.get(file) for file in synopsis.data if file.time_to > promised]
-        return union(label, (START, *columns), schema, [("all", tables, f"{START} >= {promised}")])
-
-    def _one(
-        self, start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema, label: str
-    ) -> Source:
-        """The rows of the window [start, end), from the fewest blocks."""
-        return window_rows(self.cache, synopsis, columns, schema, start, end, label)
-
-    def _many(
-        self,
-        window: Sliced,
-        ends: Sequence[int],
-        synopsis: Synopsis,
-        columns: Sequence[str],
-        schema: pa.Schema,
-        label: str,
-    ) -> Source:
-        """The rows of several neighbouring windows, in one pass over slices."""
-        length, slide = micros(window.range), micros(window.slide)
-        rows = slice_rows(self.cache, synopsis, columns, schema, ends[0] - length, ends[-1], label)
-        kept = [quoted(column) for column in columns]
-        sql = exploded(rows, kept, first=str(ends[0]), last=str(ends[-1]), length=str(length), slide=str(slide))
-        return Source(sql, rows.tables)
+            kept = (lead, *wanted)
+            selections = [_stay(stay, part, state, lead, rows_of) for stay in stays]
+            parts.append(
+                [
+                    replace(selection, where=kept_sql(stay.needs), kept=kept)
+                    for stay, selection in zip(stays, selections, strict=True)
+                ]
+            )
+        return parts
 
     def windows(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], ends: Sequence[int]
@@ -163,69 +122,80 @@ class Reader:
             return schema.empty_table()
 
         def read(rows_of: RowsOf) -> pa.Table:
-            sources = [
-                rows_of(state.synopses[one.node], columns, part_schema(needs, part), str(part))
+            parts = [
+                [rows_of(state.synopses[one.node], columns, part_schema(needs, part))]
                 for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
             ]
-            return self._run(view, schema, sources)
+            return self._run(view, schema, parts)
 
         if len(ends) > 1 and in_one_pass(window):
-            return read(partial(self._many, window, ends))
-        return pa.concat_tables([read(partial(self._one, end - micros(window.range), end)) for end in ends])
+            return read(partial(_many, window, ends))
+        return pa.concat_tables([read(partial(_one, end - micros(window.range), end)) for end in ends])
 
     def is_finished_in(self, file: SegmentRow, request: str) -> bool:
         """Whether a file of finished windows was made for this line of its family too."""
-        return is_on_roll(self.cache.get(file), request)
+        return self.backend.is_finished(file, request)
 
     def finished(
         self, needs: Needs, view: View, requests: Sequence[str], spans: Sequence[Span], ends: Sequence[int]
     ) -> pa.Table:
         """Windows that were finished ahead: each part from the files and the line that it is stored under."""
-        sources = []
+        parts = []
         for part, (request, columns) in enumerate(zip(requests, view.columns, strict=True)):
-            rows = []
-            for span in spans:
-                file = span.files[part]
-                table = self.cache.get(file)
-                index = self._indexes.get(file.path, partial(runs, table))
-                stored = table.select([END, *columns])
-                places = runs_of(index, request, ends[span.first], ends[span.stop - 1])
-                rows += [stored.slice(*place) for place in places or [(0, 0)]]
-            name = f"weft_finished{part}"
-            sources.append(Source(f"SELECT * FROM {name}", {name: pa.concat_tables(rows)}))
-        return self._run(view, result_schema(needs), sources)
+            runs = tuple(
+                FinishedRun(span.files[part], request, ends[span.first], ends[span.stop - 1]) for span in spans
+            )
+            parts.append([Selection((Source(runs),), (END, *columns))])
+        return self._run(view, result_schema(needs), parts)
 
     def running(
         self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], *, since: int | None = None
     ) -> pa.Table:
         """The totals of a query without a window; with `since`, only groups that changed in a later tick."""
         schema = result_schema(needs, changes=since is not None)
-        sources = []
+        parts = []
         for part, (one, columns) in enumerate(zip(found, view.columns, strict=True)):
-            files = [file for file in _data(state, one) if file.time_to > one.complete_from]
-            tables = [self.cache.get(file) for file in files]
-            sources.append(
-                union(
-                    str(part),
-                    (START, *columns),
-                    part_schema(needs, part),
-                    [("all", tables, f"{START} >= {one.complete_from}")],
-                )
-            )
-        table = self._run(view, schema, sources)
-        return table if since is None else table.filter(pc.greater(table.column(0), since))
+            types = part_schema(needs, part)
+            node = state.synopses.get(one.node)
+            none = no_rows(START, columns, types)
+            parts.append([none if node is None else total_rows(node, columns, types, one.complete_from)])
+        return self._run(view, schema, parts, since)
 
-    def _run(self, view: View, schema: pa.Schema, sources: Sequence[Source]) -> pa.Table:
-        sql = view.sql
-        tables: dict[str, pa.Table] = {}
-        for part, source in enumerate(sources):
-            sql = sql.replace(f"{{part{part}}}", f"({source.sql})")
-            tables |= source.tables
+    def _run(
+        self, view: View, schema: pa.Schema, parts: Sequence[Sequence[Selection]], after: int | None = None
+    ) -> pa.Table:
         try:
-            table = self.duck.run(sql, tables)
-        except duckdb.Error as error:
+            return self.backend.answer(view.sql, parts, schema, after=after)
+        except BackendError as error:
             raise _explain(error) from error
-        return table.rename_columns(schema.names).cast(schema)
+
+
+def _stay(stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf) -> Selection:
+    """The rows of a part of a query in one time of its life."""
+    columns, schema = columns_of(stay.needs, stay.needs.parts[part]), part_schema(stay.needs, part)
+    node = state.synopses.get(stay.needs.parts[part].node)
+    if node is None:
+        return no_rows(lead, columns, schema)
+    return rows_of(state.within(node, stay.since, stay.until), columns, schema)
+
+
+def _totals(promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
+    """The rows of all ticks from the one that was promised on."""
+    return total_rows(synopsis, columns, schema, promised)
+
+
+def _one(start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
+    """The rows of the window [start, end), from the fewest blocks."""
+    return window_rows(synopsis, columns, schema, start, end)
+
+
+def _many(
+    window: Sliced, ends: Sequence[int], synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema
+) -> Selection:
+    """The rows of several neighbouring windows, in one pass over slices."""
+    length, slide = micros(window.range), micros(window.slide)
+    rows = slice_rows(synopsis, columns, schema, ends[0] - length, ends[-1])
+    return replace(rows, windows=Windows(ends[0], ends[-1], length, slide))
 
 
 class _Viewed:
@@ -245,10 +215,6 @@ class _Viewed:
 def _build_view(viewed: _Viewed, filtered: bool, changes: bool) -> View:
     needs = viewed.query.needs
     return build_view(replace(needs, residue=None) if filtered else needs, changes=changes)
-
-
-def _data(state: StreamState, route: Route) -> tuple[SegmentRow, ...]:
-    return state.synopses[route.node].data if route.node in state.synopses else ()
 
 
 def part_schema(needs: Needs, part: int) -> pa.Schema:
@@ -279,7 +245,7 @@ def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
     return tuple(route(needs, part, stock) or Route(part.node, NEVER) for part in needs.parts)
 
 
-def _explain(error: duckdb.Error) -> EngineError:
+def _explain(error: BackendError) -> EngineError:
     """What went wrong in a result expression, in the query's terms."""
     message = str(error).splitlines()[0]
     reason = next((words for mark, words in FAILURES.items() if mark in message), message)

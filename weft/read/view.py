@@ -1,7 +1,7 @@
 """A query's result as one SQL over partial rows: filter, merge, finish, having, order, limit.
 
 The SQL is made once a query. What changes from read to read are the tables it runs over and which windows it is asked
-for; both come in from weft/store/source.py as the source of every part, a SELECT with a `window_end` column.
+for; both come in from weft/store/source.py as a selection for every part, with a `window_end` column.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from weft.algebra.windows import Sliding, micros
 from weft.backend.merge import merge_sql, quoted
 from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
+from weft.segments.rows import END
 from weft.segments.types import duck_type
-from weft.store.source import END
 
 
 @dataclass(frozen=True)

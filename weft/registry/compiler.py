@@ -76,11 +76,9 @@ class QueryCompiler:
     @staticmethod
     def _read(row: QueryRow, declared: Declared, form: FormRow | None) -> Registered | None:
         """The query of a stored form; None where its text has to be compiled."""
-        if not is_current(form) or row.stream not in declared.streams or declared.refused_aggregates:
+        if form is None or not is_usable(form, row):
             return None
-        assert form is not None
-        # A form that was read a moment after its row may be of another registration under the same name.
-        if not row.definition.mark or form.digest != _digest(row.definition.mark, form.content):
+        if row.stream not in declared.streams or declared.refused_aggregates:
             return None
         query = from_json(json.loads(form.content))
         assert isinstance(query, Query)
@@ -98,9 +96,13 @@ class QueryCompiler:
         return query
 
 
-def is_current(form: FormRow | None) -> bool:
-    """Whether a form is there that this Weft can read."""
-    return form is not None and form.format == FORMAT
+def is_usable(form: FormRow, row: QueryRow) -> bool:
+    """Whether this Weft can read a form, which is whole and of this very registration.
+
+    A form that was read a moment after its row may be of another registration under the same name.
+    """
+    mark = row.definition.mark
+    return form.format == FORMAT and mark != "" and form.digest == _digest(mark, form.content)
 
 
 def form_of(query: Registered) -> FormRow:

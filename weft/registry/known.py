@@ -30,6 +30,8 @@ class KnownRegistrations:
         self._declared = Declared(folder=folder)
         self._rows: dict[str, QueryRow] = {}
         self._versions: dict[str, int] = {}
+        # What readers asked for, and at which revision of the catalog.
+        self._seen: dict[str, tuple[int, Registered]] = {}
         self._compiler = QueryCompiler()
 
     # Following the catalog
@@ -99,16 +101,21 @@ class KnownRegistrations:
         return _accepted(self._compiled([row])[name])
 
     def read(self, name: str, catalog: Reader) -> Registered:
-        """The query of this name as a transaction sees it; only its own row is looked at."""
+        """The query of this name as a transaction sees it; only its own row is looked at, and once a revision."""
+        revision = catalog.revision()
+        seen = self._seen.get(name) if isinstance(name, str) else None
+        if seen is not None and seen[0] == revision:
+            return seen[1]
         row = catalog.query(name) if isinstance(name, str) else None
         if row is None:
             raise _unknown_query(str(name))
-        revision = catalog.revision()
         if revision > self._declared_at:
             # Streams and aggregates are few, and none ever changes: an older moment only knows fewer of them.
             self._declared, self._declared_at = self._declared.after(catalog), revision
         form = None if self._compiler.knows(row) else catalog.form(name)
-        return _accepted(self._compiler.compiled(row, self._declared, form))
+        query = _accepted(self._compiler.compiled(row, self._declared, form))
+        self._seen[name] = revision, query
+        return query
 
     def is_registered(self, name: str) -> bool:
         """Whether there is a query of this name, accepted or not."""

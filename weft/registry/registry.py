@@ -18,7 +18,7 @@ from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
 from weft.registry.admission import QueryOptions, admit_queries, check_texts, preview_query, query_options
 from weft.registry.changes import Decide, kept_otherwise
-from weft.registry.compiler import form_of, is_current
+from weft.registry.compiler import form_of, is_usable
 from weft.registry.known import KnownRegistrations
 from weft.registry.registered import Registered
 from weft.sql.ddl import Duration
@@ -200,7 +200,7 @@ class Registry(KnownRegistrations):
         """Store what compiling yields of the queries of a stream whose stored forms cannot be read any more."""
         queries = self.queries(stream)
         with self._catalog.read() as catalog:
-            current = {form.query for form in catalog.forms(queries) if is_current(form)}
+            current = {form.query for form in catalog.forms(queries) if is_usable(form, queries[form.query].row)}
         if queries.keys() - current:
             with self._catalog.write() as catalog:
                 there = {row.name for row in catalog.queries(stream=stream)}

@@ -12,6 +12,8 @@ from weft.segments.segment import EARLIEST
 from weft.segments.types import arrow_type
 
 START, LATE, LEVEL = "start", "late", "level"
+# The end of the window that a row was taken for.
+END = "window_end"
 
 # LATE is the watermark that a late row came after: it counts for windows that end later. Rows on time have this.
 ON_TIME = EARLIEST

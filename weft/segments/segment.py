@@ -10,6 +10,9 @@ from dataclasses import dataclass
 EARLIEST = -(2**63)
 """Before every moment: the `sealed_time` of a node that has sealed nothing."""
 
+LATEST = 2**63 - 1
+"""After every moment."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentRow:

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-import pyarrow as pa
-
-from weft.backend.duck import Duck
+from weft.backend.interface import Backend, Rows
 from weft.plan.isolate import failing_alike, find_culprits, find_misfits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
@@ -20,7 +18,7 @@ from weft.spark.dead import DeadLetters
 from weft.spark.failure import has_condition, lost_with_executor, on_row, reason_of
 from weft.spark.level0 import Statement, statements
 from weft.spark.passing import is_nobodys_fault
-from weft.store.derive import NewRows, merge_from, new_rows
+from weft.store.derive import NewRows, in_one_piece, new_rows
 
 # PySpark writes every error with all of its stack to the error stream; Weft's log says what a person needs.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -64,14 +62,19 @@ class Arrived(Protocol):
 
 
 def merge_step(
-    output: BatchOutput, network: Network, parts: Sequence[Statement], watermark: int | None, duck: Duck, batch_id: int
+    output: BatchOutput,
+    network: Network,
+    parts: Sequence[Statement],
+    watermark: int | None,
+    backend: Backend,
+    batch_id: int,
 ) -> NewRows:
     """Merge the partial rows of the base nodes into the new rows of all nodes."""
-    return new_rows(duck, network, _in_one_piece(output, network, parts, duck, batch_id), watermark, batch_id)
+    return new_rows(backend, network, _base_rows(output, network, parts, backend, batch_id), watermark, batch_id)
 
 
 def blame(
-    batch: Arrived, stream: str, queries: Mapping[str, Needs], watermark: int | None, duck: Duck
+    batch: Arrived, stream: str, queries: Mapping[str, Needs], watermark: int | None, backend: Backend
 ) -> dict[str, str]:
     """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read.
 
@@ -86,7 +89,7 @@ def blame(
         try:
             network = build_network(stream, {name: queries[name] for name in names})
             parts = statements(network, apart=apart)
-            merge_step(batch.aggregate(network, parts), network, parts, watermark, duck, batch.mark.batch_id)
+            merge_step(batch.aggregate(network, parts), network, parts, watermark, backend, batch.mark.batch_id)
         except Exception as error:
             if is_of_infrastructure(error):
                 raise
@@ -146,15 +149,14 @@ def _told_on_rows(
     return told
 
 
-def _in_one_piece(
-    output: BatchOutput, network: Network, parts: Sequence[Statement], duck: Duck, batch_id: int
-) -> Mapping[str, pa.Table]:
+def _base_rows(
+    output: BatchOutput, network: Network, parts: Sequence[Statement], backend: Backend, batch_id: int
+) -> Mapping[str, Rows]:
     """The base nodes' rows; where two statements computed a node's statistics, merged into a single row a group."""
     often = Counter(node.id for part in parts for node in part.sets.values())
     twice = {node for node, count in often.items() if count > 1}
+    rows = {node.id: backend.hold(output.partials[node.id]) for node in network.base}
     return {
-        node.id: merge_from(duck, node, output.partials[node.id], batch_id=batch_id)
-        if node.id in twice
-        else output.partials[node.id]
+        node.id: in_one_piece(backend, node, rows[node.id], batch_id) if node.id in twice else rows[node.id]
         for node in network.base
     }

@@ -55,7 +55,7 @@ class QueryDefinition:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> QueryDefinition:
-        if not isinstance(stored, Mapping):
+        if not isinstance(stored, dict):
             raise ValueError(f"{str(stored)[:60]!r} is no definition of a query")
         for key, value in stored.items():
             if key not in _KINDS or not isinstance(value, _KINDS[key]):

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced
-from weft.backend.duck import Duck
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.interface import Backend, Merge, Rows, Selection, Source
+from weft.backend.merge import quoted
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
-from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
 from weft.segments.segment import EARLIEST
-from weft.store.ledger import write_ledger
+from weft.store.ledger import entries
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,8 @@ class Dropped:
 class NewRows:
     """What a tick adds: rows and counts of late rows by node, and what each tree had no use for."""
 
-    rows: dict[str, pa.Table]
-    ledgers: dict[str, pa.Table]
+    rows: dict[str, Rows]
+    ledgers: dict[str, Rows]
     drops: tuple[Dropped, ...] = ()
 
     @property
@@ -64,78 +61,89 @@ class NewRows:
 
 
 def new_rows(
-    duck: Duck, network: Network, partials: Mapping[str, pa.Table], watermark: int | None, batch_id: int
+    backend: Backend, network: Network, partials: Mapping[str, Rows], watermark: int | None, batch_id: int
 ) -> NewRows:
     """The new rows of every node: base nodes' as Spark made them, the others merged from their parents' new rows."""
     lateness = {
-        tree: judge(_slices(network, tree, partials), slicing, windows, watermark)
+        tree: judge(_slices(backend, network, tree, partials), slicing, windows, watermark)
         for tree, (slicing, windows) in network.trees.items()
     }
-    made: dict[str, pa.Table] = {}
+    rows: dict[str, Rows] = {}
     for node in network.nodes:
         if node.parent is not None:
-            made[node.id] = merge_from(duck, node, made[node.parent], batch_id=batch_id)
+            rows[node.id] = backend.merge(derived(node, _all_of(node, rows[node.parent]), batch_id))
+        elif node.clock.sliced and lateness[node.tree].late:
+            judged = lateness[node.tree]
+            rows[node.id] = backend.mark(partials[node.id], judged.late, judged.watermark)
         else:
-            rows = partials[node.id]
-            made[node.id] = _mark(rows, lateness[node.tree]) if node.clock.sliced else rows
-    if not any(one.late for one in lateness.values()):
-        return NewRows(made, {})
+            rows[node.id] = partials[node.id]
+    if watermark is None or not any(one.late for one in lateness.values()):
+        return NewRows(rows, {})
+    return _without_dead(backend, network, rows, lateness, batch_id)
+
+
+def _without_dead(
+    backend: Backend, network: Network, rows: dict[str, Rows], lateness: Mapping[str, Lateness], batch_id: int
+) -> NewRows:
+    """The rows that some window can use, and how many each kind of window missed.
+
+    Running totals took every row, however late; only now is dropped what no window can use.
+    """
     sliced = [node for node in network.stored.values() if node.clock.sliced]
-    counted = {node.id: _count_late(duck, node, made[node.id], lateness[node.tree], batch_id) for node in sliced}
-    # Running totals took every row, however late; only now is dropped what no window can use.
-    alive = {node.id: _without_dead(made[node.id], lateness[node.tree]) for node in sliced}
+    ledgers = {}
+    for node in sliced:
+        missed = _missed(node, lateness[node.tree])
+        if missed:
+            ledger = entries(node, rows[node.id], missed, batch_id, lateness[node.tree].watermark)
+            ledgers[node.id] = backend.merge(ledger)
+    alive = {
+        node.id: backend.without(rows[node.id], lateness[node.tree].dead) for node in sliced if lateness[node.tree].dead
+    }
     first = {node.tree: node.id for node in reversed(sliced)}
     drops = tuple(
         Dropped(
-            _row_count(made[first[tree]]) - _row_count(alive[first[tree]]),
+            backend.count(rows[first[tree]]) - backend.count(alive.get(first[tree], rows[first[tree]])),
             frozenset(map(str, windows)),
             max((slicing.next_edge(start) for start in lateness[tree].dead), default=EARLIEST),
         )
         for tree, (slicing, windows) in network.trees.items()
     )
-    return NewRows({**made, **alive}, {name: one for name, one in counted.items() if one is not None}, drops)
+    return NewRows({**rows, **alive}, {name: one for name, one in ledgers.items() if one.count}, drops)
 
 
-def _slices(network: Network, tree: str, partials: Mapping[str, pa.Table]) -> frozenset[int]:
-    mine = (node for node in network.base if node.clock.sliced and node.tree == tree)
-    starts = (pc.unique(partials[node.id][START]).to_pylist() for node in mine)
-    return frozenset(start for each in starts for start in each)
+def _slices(backend: Backend, network: Network, tree: str, partials: Mapping[str, Rows]) -> frozenset[int]:
+    """The slices that a tree has rows of in this tick."""
+    base = (node for node in network.base if node.clock.sliced and node.tree == tree)
+    return frozenset().union(*(backend.starts(partials[node.id]) for node in base))
 
 
-def _mark(rows: pa.Table, lateness: Lateness) -> pa.Table:
-    """The rows, each late one with the watermark that it came after."""
-    if not lateness.late:
-        return rows
-    late = pc.is_in(rows[START], value_set=pa.array(lateness.late, pa.int64()))
-    marks = pc.if_else(late, pa.scalar(lateness.watermark, pa.int64()), pa.scalar(ON_TIME, pa.int64()))
-    return rows.set_column(rows.column_names.index(LATE), LATE, marks)
+def _missed(node: Node, lateness: Lateness) -> dict[Sliced, list[int]]:
+    """For each kind of the node's windows the late slices all of whose windows were closed."""
+    missed = {
+        window: [start for start in lateness.late if window.last_end(start) <= lateness.watermark]
+        for window in node.windows
+    }
+    return {window: starts for window, starts in missed.items() if starts}
 
 
-def _without_dead(rows: pa.Table, lateness: Lateness) -> pa.Table:
-    return rows.filter(pc.invert(pc.is_in(rows[START], value_set=pa.array(lateness.dead, pa.int64()))))
+def in_one_piece(backend: Backend, node: Node, rows: Rows, batch_id: int) -> Rows:
+    """A base node's rows of which several statements made parts, merged into one row a group."""
+    return backend.merge(derived(node, _all_of(node, rows), batch_id))
 
 
-def _row_count(rows: pa.Table) -> int:
-    return int(pc.sum(rows[ROWS.name]).as_py() or 0)
+def _all_of(node: Node, rows: Rows) -> Selection:
+    """What a node needs of the rows of a finer one."""
+    schema = row_schema(node.dimensions, node.statistics)
+    return Selection((Source((rows,)),), tuple(schema.names), schema)
 
 
-def merge_from(duck: Duck, node: Node, rows: pa.Table, *, batch_id: int) -> pa.Table:
-    """A node's rows from the rows of a finer one."""
+def derived(node: Node, rows: Selection, batch_id: int, statistics: tuple[Statistic, ...] | None = None) -> Merge:
+    """A node's rows from the rows of a finer one; with some statistics, only these."""
+    kept = node.statistics if statistics is None else statistics
     if node.clock.sliced:
-        keys = [(START, START), (LATE, LATE)]
+        keys = ((START, START), (LATE, LATE))
     else:
-        keys = [(f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE)]
-    keys += [("CAST(0 AS TINYINT)", LEVEL), *((quoted(one.name), one.name) for one in node.dimensions)]
-    kept = [one for one in node.statistics if one.name in rows.column_names]
-    merged = duck.run(merge_sql("weft_rows", keys, kept), {"weft_rows": rows})
-    return conform(merged, row_schema(node.dimensions, kept))
-
-
-def _count_late(duck: Duck, node: Node, rows: pa.Table, lateness: Lateness, batch_id: int) -> pa.Table | None:
-    """How many rows of each group reached no open window of each of the node's windows; None where none."""
-    missed = []
-    for window in node.windows:
-        closed = [start for start in lateness.late if window.last_end(start) <= lateness.watermark]
-        if closed:
-            missed.append((window, rows.filter(pc.is_in(rows[START], value_set=pa.array(closed, pa.int64())))))
-    return write_ledger(duck, node, missed, batch_id, lateness.watermark)
+        keys = ((f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE))
+    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
+    schema = row_schema(node.dimensions, kept)
+    return Merge(rows, (*keys, ("CAST(0 AS TINYINT)", LEVEL), *dimensions), kept, schema=schema)

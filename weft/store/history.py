@@ -6,28 +6,25 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from weft.backend.duck import Duck
+from weft.backend.interface import Backend, Selection, Source
 from weft.errors import StateError
 from weft.plan.description import describe_node
 from weft.plan.layout import complete_from
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
-from weft.segments.cache import TableCache
-from weft.segments.rows import LEVEL, START, STRAGGLER
-from weft.segments.segment import EARLIEST, SegmentRow
-from weft.store.derive import merge_from
+from weft.segments.rows import LEVEL, STRAGGLER, row_schema
+from weft.segments.segment import EARLIEST, LATEST, SegmentRow
+from weft.store.change import Product, tick_product
+from weft.store.derive import derived
 from weft.store.records import NodeRow
-from weft.store.seal import Product
+from weft.store.seal import kept_statistics
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
 
 
 def new_nodes(
-    network: Network, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+    network: Network, state: StreamState, batch_id: int, backend: Backend
 ) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
     """A row for every node that is not stored yet, and the files that its history is copied into."""
     rows, products = [], []
@@ -40,7 +37,7 @@ def new_nodes(
                 rows.append(replace(row, complete_from=_beginning(node, state, batch_id)))
             continue
         donor = _donor(node, state)
-        copied = None if donor is None else _history(node, donor, state, batch_id, duck, cache)
+        copied = None if donor is None else _history(node, donor, state, batch_id, backend)
         products += [(node.id, product) for product in copied or ()]
         moment = _beginning(node, state, batch_id) if donor is None or copied is None else donor.complete_from
         unit = 1 if node.slicing is None else node.slicing.mean_length()
@@ -111,11 +108,11 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
 
 
 def _history(
-    node: Node, donor: Synopsis, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+    node: Node, donor: Synopsis, state: StreamState, batch_id: int, backend: Backend
 ) -> list[Product] | None:
     """The donor's rows as the new node has them; None where they cannot be merged, for whatever reason."""
     try:
-        return list(_copy(node, donor, state, batch_id, duck, cache))
+        return list(_copy(node, donor, state, batch_id, backend))
     except (OSError, StateError):
         raise
     except Exception as error:
@@ -124,7 +121,7 @@ def _history(
 
 
 def _copy(
-    node: Node, donor: Synopsis, state: StreamState, batch_id: int, duck: Duck, cache: TableCache
+    node: Node, donor: Synopsis, state: StreamState, batch_id: int, backend: Backend
 ) -> Iterable[Product]:
     """The donor's slices merged to the new node's dimensions, one file for each layout there is."""
     groups: dict[str, list[SegmentRow]] = {}
@@ -133,24 +130,27 @@ def _copy(
     cells = {one.name for one in node.dimensions if one.cells}
     for identifier, files in groups.items():
         layout = state.layouts[identifier]
-        kept = frozenset(one.name for one in node.statistics) & layout.statistics
+        statistics = kept_statistics(node, layout)
         cuts = tuple(pair for pair in layout.cuts if pair[0] in cells)
-        narrowed = replace(layout, statistics=kept, cuts=cuts)
-        parts = [rows for rows in (_slices(cache.get(file), file, donor) for file in files) if rows.num_rows]
-        if parts:
-            columns = [name for name in parts[0].column_names if all(name in part.column_names for part in parts)]
-            rows = merge_from(
-                duck, node, pa.concat_tables([part.select(columns) for part in parts]), batch_id=batch_id - 1
-            )
-            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
-            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
-            yield Product(rows, narrowed, 0, "tick", batch_id - 1, batch_id - 1, first, end)
+        narrowed = replace(layout, statistics=frozenset(one.name for one in statistics), cuts=cuts)
+        schema = row_schema(node.dimensions, statistics)
+        slices = Selection(_slices(files, donor), tuple(schema.names), schema)
+        rows = backend.merge(derived(node, slices, batch_id - 1, statistics))
+        if rows.count:
+            yield tick_product(rows, narrowed, batch_id - 1)
 
 
-def _slices(rows: pa.Table, file: SegmentRow, donor: Synopsis) -> pa.Table:
-    """The rows of a file that stand for slices: no blocks, and nothing that a block file holds already."""
-    if file.kind == "block":
-        return rows.filter(pc.is_in(rows[LEVEL], value_set=pa.array([0, STRAGGLER], pa.int8())))
-    if not donor.clock.sliced or file.batch_to > donor.node.sealed_batch:
-        return rows
-    return rows.filter(pc.greater_equal(rows[START], donor.node.sealed_time))
+def _slices(files: Iterable[SegmentRow], donor: Synopsis) -> tuple[Source, ...]:
+    """The rows of files that stand for slices: no blocks, and nothing that a block file holds already."""
+    blocks, partly, whole = list[SegmentRow](), list[SegmentRow](), list[SegmentRow]()
+    for file in files:
+        if file.kind == "block":
+            blocks.append(file)
+        else:
+            sealed = donor.clock.sliced and file.batch_to <= donor.node.sealed_batch
+            (partly if sealed else whole).append(file)
+    return (
+        Source(tuple(blocks), f"{LEVEL} IN (0, {STRAGGLER})"),
+        Source(tuple(partly), span=(donor.node.sealed_time, LATEST)),
+        Source(tuple(whole)),
+    )

@@ -7,20 +7,25 @@ one where no reader sees the difference, and what came before the time that anyb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from weft.aggregates.statistics import ROWS
 from weft.algebra.windows import Sliced
-from weft.backend.duck import Duck
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.interface import Merge, Rows, Selection, Source
+from weft.backend.merge import quoted
+from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
-from weft.segments.segment import EARLIEST
+from weft.segments.rows import START
+from weft.segments.segment import EARLIEST, SegmentRow
+from weft.segments.types import arrow_type
 
 # The time that a query keeps is told apart in at least this many parts.
 _PARTS = 16
+# Ledgers once had no watermarks; their rows are older than all others.
+WATERMARK = f"coalesce(watermark, {EARLIEST})"
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class LateReaders:
             if reach is not None:
                 furthest[grain_of(reach)] = max(reach, furthest.get(grain_of(reach), 0))
         cases = [
-            f"WHEN watermark >= {horizon(watermark, reach)} THEN {_floor(grain)}"
+            f"WHEN {WATERMARK} >= {horizon(watermark, reach)} THEN {_floor(grain)}"
             for grain, reach in sorted(furthest.items())
         ]
         return f"CASE {' '.join([*cases, 'WHEN true'])} THEN {EARLIEST} END"
@@ -50,7 +55,7 @@ class LateReaders:
 
 def _floor(grain: int) -> str:
     # The remainder of a negative number is negative in DuckDB.
-    return f"watermark - ((watermark % {grain}) + {grain}) % {grain}"
+    return f"{WATERMARK} - (({WATERMARK} % {grain}) + {grain}) % {grain}"
 
 
 def grain_of(reach: int) -> int:
@@ -70,57 +75,48 @@ def horizon(watermark: int | None, reach: int | None) -> int:
     return (watermark - reach) // grain * grain
 
 
-def write_ledger(
-    duck: Duck, node: Node, missed: Iterable[tuple[Sliced, pa.Table]], batch_id: int, watermark: int
-) -> pa.Table | None:
-    """The ledger of one tick, of the partial rows that each kind of window missed; None where there are none."""
-    names = [*(one.name for one in node.dimensions), ROWS.name]
-    found = [_entered(rows.select(names), window, batch_id, watermark) for window, rows in missed if rows.num_rows]
-    return _merged(duck, node, found, "weft_rows", "batch", "watermark") if found else None
+def ledger_schema(dimensions: Iterable[Dimension]) -> pa.Schema:
+    """The columns of a ledger."""
+    lead = [("batch", pa.int64()), ("watermark", pa.int64()), ("window", pa.string())]
+    return pa.schema([*lead, *((one.name, arrow_type(one.type)) for one in dimensions), (ROWS.name, pa.int64())])
 
 
-def _entered(rows: pa.Table, window: Sliced, batch_id: int, watermark: int) -> pa.Table:
-    constants = {
-        "batch": pa.scalar(batch_id, pa.int64()),
-        "watermark": pa.scalar(watermark, pa.int64()),
-        "window": pa.scalar(str(window), pa.string()),
-    }
-    for name, value in constants.items():
-        rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
-    return rows
+def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batch_id: int, watermark: int) -> Merge:
+    """The ledger of one tick: for each kind of window the partial rows of the slices that no open one holds."""
+    windows: dict[int, list[str]] = {}
+    for window, slices in missed.items():
+        for start in slices:
+            windows.setdefault(start, []).append(f"'{window}'")
+    # Slices that are equally late miss the same windows.
+    starts: dict[str, list[str]] = {}
+    for start, kinds in windows.items():
+        starts.setdefault(f"[{', '.join(kinds)}]", []).append(str(start))
+    cases = (f"WHEN {START} IN ({', '.join(some)}) THEN {kinds}" for kinds, some in starts.items())
+    beside = (
+        (f"CAST({batch_id} AS BIGINT)", "batch"),
+        (f"CAST({watermark} AS BIGINT)", "watermark"),
+        (f"unnest(CASE {' '.join(cases)} END)", "window"),
+    )
+    columns = (*(one.name for one in node.dimensions), ROWS.name)
+    return _merged(node, Selection((Source((rows,), beside=beside),), columns), "batch", "watermark")
 
 
-def merge_ledgers(
-    duck: Duck, node: Node, ledgers: Sequence[pa.Table], readers: LateReaders, newest: int | None
-) -> pa.Table:
+def merged_ledgers(node: Node, ledgers: Sequence[SegmentRow], readers: LateReaders, newest: int | None) -> Merge:
     """One ledger of many, at the newest watermark: bounded by groups, readers and the time that they keep."""
     kinds = ", ".join(f"'{window}'" for window in sorted(readers.windows))
-    kept = f'"window" IN ({kinds}) AND batch >= {min(readers.epochs)} AND watermark >= {readers.oldest(newest)}'
+    kept = f'"window" IN ({kinds}) AND batch >= {min(readers.epochs)} AND {WATERMARK} >= {readers.oldest(newest)}'
     points = ", ".join(map(str, sorted(readers.epochs)))
     batch = f"list_max(list_filter([{points}], lambda epoch: epoch <= batch))"
-    source = f"(SELECT * FROM weft_rows WHERE {kept})"
-    return _merged(duck, node, ledgers, source, batch, readers.told_apart(newest))
+    schema = ledger_schema(node.dimensions)
+    selection = Selection((Source(tuple(ledgers), kept),), tuple(schema.names), schema)
+    return _merged(node, selection, batch, readers.told_apart(newest))
 
 
-def _merged(
-    duck: Duck, node: Node, ledgers: Sequence[pa.Table], source: str, batch: str, watermark: str
-) -> pa.Table:
-    keys = [
+def _merged(node: Node, rows: Selection, batch: str, watermark: str) -> Merge:
+    keys = (
         (f"CAST({batch} AS BIGINT)", "batch"),
         (f"CAST({watermark} AS BIGINT)", "watermark"),
         ('"window"', "window"),
         *((quoted(one.name), one.name) for one in node.dimensions),
-    ]
-    return duck.run(merge_sql(source, keys, [ROWS]), {"weft_rows": gather(ledgers)})
-
-
-def gather(ledgers: Iterable[pa.Table]) -> pa.Table:
-    """The rows of several ledgers."""
-    return pa.concat_tables([_dated(ledger) for ledger in ledgers], promote_options="default")
-
-
-def _dated(ledger: pa.Table) -> pa.Table:
-    """Ledgers once had no watermarks; their rows are older than all others."""
-    if "watermark" in ledger.column_names:
-        return ledger
-    return ledger.append_column("watermark", pa.repeat(pa.scalar(EARLIEST, pa.int64()), ledger.num_rows))
+    )
+    return Merge(rows, keys, (ROWS,))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from weft.failpoint import failpoint
-from weft.segments.files import Files
-from weft.store.catalog import Catalog, Reader
+from weft.store.catalog import Reader
+from weft.store.storage import Storage
 
 
-def clear_orphans(stream: str, catalog: Catalog, files: Files) -> int:
+def clear_orphans(stream: str, storage: Storage) -> int:
     """Mark such files of a stream as garbage, remove half-written ones, and say how many there were.
 
     Needs: nobody else is writing files of this stream.
     """
-    leftovers = files.remove_leftovers(stream)
-    present = set(files.list(stream))
-    with catalog.read() as reader:
+    leftovers = storage.files.remove_leftovers(stream)
+    present = set(storage.files.list(stream))
+    with storage.catalog.read() as reader:
         orphans = present - _known(stream, reader)
     failpoint("orphans-found")
     if orphans:
-        with catalog.write() as writer:
+        with storage.catalog.write() as writer:
             # Asked again: an engine that runs beside this one, by mistake, may have committed what it had written.
             orphans -= _known(stream, writer)
             writer.add_garbage(orphans)

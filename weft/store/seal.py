@@ -2,285 +2,200 @@
 
 Needs: the watermark passed the new sealed moment, so rows on time for those slices are all here.
 Keeps: the rows of a window are the blocks that cover it, plus stragglers, plus what is not sealed yet; every partial
-row is in exactly one of these. Files of different layouts are never mixed: a query that one of them cannot serve must
-not spoil the other for the rest.
+row is in exactly one of these. Files of different layouts are never mixed (weft/store/compact.py).
 Cost: a row is copied once for its slice and once in FAN_OUT**level for each level.
 """
 
 from __future__ import annotations
 
 import logging
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
-from weft.backend.duck import Duck
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.interface import Backend, Merge, Rows, Selection, Source
+from weft.backend.merge import quoted
 from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
 from weft.plan.network import Node
-from weft.segments.cache import TableCache
-from weft.segments.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, conform, row_schema
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, STRAGGLER, row_schema
 from weft.segments.segment import EARLIEST, SegmentRow
-from weft.store.cells import Cuts, wider_cells, without_cuts
+from weft.store.cells import Cuts, cells_of
+from weft.store.change import Change, Product, Sealed, end_of, gathered
+from weft.store.compact import by_layout, due_blocks_group, due_totals_group
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
 
-# A file this long is merged no further: rewriting it would cost more than opening one file more.
-MAX_ROWS = 4_000_000
+
+def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts, backend: Backend) -> Change | None:
+    """The change of a node's files that is due, or None. `retention` is how far back windows are read, if limited."""
+    expired = _expired(state.synopses[node.id], state.watermark, retention)
+    try:
+        change = (
+            _seal_or_merge(node, state, retention, backend)
+            if node.clock.sliced
+            else _merge_totals(node, state, cuts_read, backend)
+        )
+    except (OSError, StateError):
+        raise
+    except Exception as error:
+        # Whatever it is, it stops no stream: slices are read as they are, and go when they are old.
+        log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
+        change = None
+    if change is None and not expired:
+        return None
+    change = change or Change(node.id, (), ())
+    gone = {file.path for file in change.removed}
+    removed = (*change.removed, *(file for file in expired if file.path not in gone))
+    return replace(change, removed=removed, gone_to=max((file.time_to for file in expired), default=EARLIEST))
 
 
 @dataclass(frozen=True)
-class Product:
-    """A file to be written: its rows, its layout, and what the catalog will say of it."""
+class Sealing:
+    """A node's slices before `after` become blocks; those before `before` were sealed up to some batch already."""
 
-    table: pa.Table
-    layout: Layout
-    rank: int
-    kind: str
-    batch_from: int
-    batch_to: int
-    time_from: int
-    time_to: int
-    family: str = ""
-
-
-@dataclass(frozen=True)
-class Sealed:
-    """How far a node is sealed: which batches, up to which moment, and from where on each level has blocks."""
-
-    batch: int
-    time: int
+    node: Node
+    batch_id: int
+    before: int
+    before_batch: int
+    after: int
+    unit: int
     heights: tuple[int, ...]
 
-
-@dataclass(frozen=True)
-class Change:
-    """What becomes of one node's files: some go, some come, and how far it is sealed afterwards, if that changes."""
-
-    node: str
-    removed: tuple[SegmentRow, ...]
-    added: tuple[Product, ...]
-    sealed: Sealed | None = None
-    # Up to where rows were let go: a query that comes later and keeps more must not take them for none.
-    gone_to: int = EARLIEST
+    def due(self, level: int) -> tuple[int, int] | None:
+        """The blocks of a level that are complete now, as a span of time."""
+        height = self.heights[level - 1]
+        return due_blocks(level, unit=self.unit, height=height, sealed=self.before, new_sealed=self.after)
 
 
-class Sealer:
-    """Decides and computes the change of a node's files after a tick."""
-
-    def __init__(self, duck: Duck, cache: TableCache, cuts_read: Cuts) -> None:
-        self._duck = duck
-        self._cache = cache
-        self._cuts_read = cuts_read
-
-    def change(self, node: Node, state: StreamState, retention: int | None) -> Change | None:
-        """The change that is due for the node, or None. `retention` is how far back windows are read, if limited."""
-        synopsis = state.synopses[node.id]
-        expired = _expired(synopsis, state.watermark, retention)
-        try:
-            change = self._seal(node, state, retention) if node.clock.sliced else self._merge_totals(node, state)
-        except (OSError, StateError):
-            raise
-        except Exception as error:
-            # Whatever it is, it stops no stream: slices are read as they are, and go when they are old.
-            log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
-            change = None
-        if change is None and not expired:
-            return None
-        change = change or Change(node.id, (), ())
-        gone = {file.path for file in change.removed}
-        removed = (*change.removed, *(file for file in expired if file.path not in gone))
-        return replace(change, removed=removed, gone_to=max((file.time_to for file in expired), default=EARLIEST))
-
-    def _seal(self, node: Node, state: StreamState, retention: int | None) -> Change | None:
-        synopsis = state.synopses[node.id]
-        ticks = [file for file in synopsis.data if file.kind == "tick"]
-        before = synopsis.node.sealed_time
-        after = floor_to(state.watermark, span(synopsis.unit, 1)) if state.watermark is not None else before
-        if after <= before or len(ticks) < FAN_OUT:
-            return self._merge_files(node, state, retention)
-        heights = _raise(synopsis, node, before)
-        # A layout that brings no new row may still have blocks to complete: its older slices.
-        fresh, sealed = (
-            _by_layout((file for file in synopsis.data if file.kind == kind), state.layouts, node)
-            for kind in ("tick", "block")
-        )
-        products = (
-            self._blocks(node, state, layout, fresh.get(layout, []), sealed.get(layout, []), heights, after)
-            for layout in {**fresh, **sealed}
-        )
-        added = tuple(product for product in products if product is not None)
-        removed = tuple(file for file in ticks if file.time_from < after and self._newest_start(file) < after)
-        return Change(node.id, removed, added, Sealed(state.batch_id, after, heights))
-
-    def _newest_start(self, file: SegmentRow) -> int:
-        newest = pc.max(self._cache.get(file)[START]).as_py()
-        return EARLIEST if newest is None else int(newest)
-
-    def _blocks(
-        self,
-        node: Node,
-        state: StreamState,
-        layout: Layout,
-        ticks: list[SegmentRow],
-        sealed: list[SegmentRow],
-        heights: tuple[int, ...],
-        after: int,
-    ) -> Product | None:
-        """The closed rows of these tick files, and the blocks of every level that are complete now."""
-        synopsis = state.synopses[node.id]
-        before, unit = synopsis.node.sealed_time, synopsis.unit
-        statistics, names = _kept(node, layout)
-        made = self._fresh(node, synopsis, ticks, statistics, after)
-        end = _end(layout, made) if made.num_rows else EARLIEST
-        for level, height in enumerate(heights, start=1):
-            due = due_blocks(level, unit=unit, height=height, sealed=before, new_sealed=after)
-            if due is None:
-                break
-            near = [file for file in sealed if file.time_to > due[0] and file.time_from < due[1]]
-            older = [self._cache.get(file).select(made.column_names) for file in near]
-            blocks = self._level(pa.concat_tables([made, *older]), level, due, unit, names, statistics)
-            if blocks.num_rows:
-                # Not due[1]: a file must not seem to reach into windows that it was never asked to serve.
-                end = max([end, *(min(file.time_to, due[1]) for file in near)])
-            made = pa.concat_tables([made, blocks])
-        if not made.num_rows:
-            return None
-        return Product(
-            made.sort_by([(LEVEL, "ascending"), (START, "ascending")]),
-            layout,
-            0,
-            "block",
-            min((file.batch_from for file in ticks), default=state.batch_id),
-            state.batch_id,
-            int(pc.min(made[START]).as_py()),
-            end,
-        )
-
-    def _fresh(
-        self, node: Node, synopsis: Synopsis, ticks: list[SegmentRow], statistics: Sequence[Statistic], after: int
-    ) -> pa.Table:
-        """Rows of the ticks that start before the new sealed moment and were not sealed yet, merged by slice."""
-        before, batch = synopsis.node.sealed_time, synopsis.node.sealed_batch
-        schema = row_schema(node.dimensions, statistics)
-        parts = [schema.empty_table()]
-        for file in ticks:
-            table = self._cache.get(file).select(schema.names)
-            floor = before if file.batch_to <= batch else EARLIEST
-            within = pc.and_(pc.less(table[START], after), pc.greater_equal(table[START], floor))
-            parts.append(table.filter(within))
-        level = f"CAST(CASE WHEN {START} < {before} THEN {STRAGGLER} ELSE 0 END AS TINYINT)"
-        dimensions = [(quoted(one.name), one.name) for one in node.dimensions]
-        keys = [(START, START), (LATE, LATE), (level, LEVEL), *dimensions]
-        merged = self._duck.run(merge_sql("weft_rows", keys, statistics), {"weft_rows": pa.concat_tables(parts)})
-        return conform(merged, schema)
-
-    def _level(
-        self,
-        rows: pa.Table,
-        level: int,
-        due: tuple[int, int],
-        unit: int,
-        names: Sequence[str],
-        statistics: Sequence[Statistic],
-    ) -> pa.Table:
-        """Blocks of a level, from the rows of the level below."""
-        length = span(unit, level)
-        aligned = f"({START} - (({START} % {length}) + {length}) % {length})"
-        keys = [
-            (aligned, START),
-            (LATE, LATE),
-            (f"CAST({level} AS TINYINT)", LEVEL),
-            *((quoted(name), name) for name in names),
-        ]
-        source = f"(SELECT * FROM weft_rows WHERE {LEVEL} = {level - 1} AND {START} >= {due[0]} AND {START} < {due[1]})"
-        return conform(self._duck.run(merge_sql(source, keys, statistics), {"weft_rows": rows}), rows.schema)
-
-    def _merge_files(self, node: Node, state: StreamState, retention: int | None) -> Change | None:
-        """Several block files of one rank become one of the next; their rows stay as they are."""
-        blocks = [file for file in state.synopses[node.id].data if file.kind == "block"]
-        for layout, group in _due_groups(blocks, state, node, retention):
-            rows = self._rows(node, layout, group).sort_by([(LEVEL, "ascending"), (START, "ascending")])
-            return Change(node.id, tuple(group), (gathered(rows, layout, group),))
+def sealing_due(node: Node, state: StreamState) -> Sealing | None:
+    """How far a node can be sealed now; None where that is not worth it yet."""
+    synopsis = state.synopses[node.id]
+    before = synopsis.node.sealed_time
+    after = floor_to(state.watermark, span(synopsis.unit, 1)) if state.watermark is not None else before
+    ticks = sum(file.kind == "tick" for file in synopsis.data)
+    if after <= before or ticks < FAN_OUT:
         return None
-
-    def _merge_totals(self, node: Node, state: StreamState) -> Change | None:
-        """Files of totals merge into one row a group; `start` is then the last tick that changed the group."""
-        for layout, group in _due_runs(state.synopses[node.id].data, state, node, self._cuts_read):
-            statistics, names = _kept(node, layout)
-            rows = wider_cells(self._rows(node, layout, group), node, layout, self._cuts_read)
-            keys = [(quoted(name), name) for name in names]
-            beside = [(f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL)]
-            merged = self._duck.run(merge_sql("weft_rows", keys, statistics, beside), {"weft_rows": rows})
-            return Change(node.id, tuple(group), (gathered(conform(merged, rows.schema), layout, group),))
-        return None
-
-    def _rows(self, node: Node, layout: Layout, group: Sequence[SegmentRow]) -> pa.Table:
-        """All rows of some files of one layout."""
-        schema = row_schema(node.dimensions, _kept(node, layout)[0])
-        return pa.concat_tables([self._cache.get(file).select(schema.names) for file in group])
+    heights = _heights(synopsis, node, before)
+    return Sealing(node, state.batch_id, before, synopsis.node.sealed_batch, after, synopsis.unit, heights)
 
 
-def gathered(rows: pa.Table, layout: Layout, group: Sequence[SegmentRow]) -> Product:
-    """The file that replaces a group of files, one rank above them."""
-    return Product(
-        rows,
-        layout,
-        max(file.rank for file in group) + 1,
-        group[0].kind,
-        min(file.batch_from for file in group),
-        max(file.batch_to for file in group),
-        min(file.time_from for file in group),
-        max(file.time_to for file in group),
-        group[0].family,
+def _seal_or_merge(node: Node, state: StreamState, retention: int | None, backend: Backend) -> Change | None:
+    sealing = sealing_due(node, state)
+    if sealing is None:
+        return _merge_blocks(node, state, retention, backend)
+    data = state.synopses[node.id].data
+    # A layout that brings no new row may still have blocks to complete: its older slices.
+    fresh, sealed = (
+        by_layout((file for file in data if file.kind == kind), state.layouts, node) for kind in ("tick", "block")
     )
+    products = (
+        _blocks(sealing, layout, fresh.get(layout, []), sealed.get(layout, []), backend)
+        for layout in {**fresh, **sealed}
+    )
+    added = tuple(product for product in products if product is not None)
+    removed = tuple(file for file in data if file.kind == "tick" and _is_before(file, sealing.after, backend))
+    return Change(node.id, removed, added, Sealed(state.batch_id, sealing.after, sealing.heights))
 
 
-def _due_groups(
-    files: Iterable[SegmentRow], state: StreamState, node: Node, retention: int | None
-) -> Iterator[tuple[Layout, list[SegmentRow]]]:
-    for layout, alike in _by_layout(files, state.layouts, node).items():
-        for group in mergeable(alike, retention):
-            yield layout, group
+def _is_before(file: SegmentRow, moment: int, backend: Backend) -> bool:
+    """Whether all rows of a file start before a moment; those of a file may end long before the file does."""
+    if file.time_from >= moment:
+        return False
+    newest = backend.stored(file).greatest
+    return newest is None or newest < moment
 
 
-def _due_runs(
-    files: Sequence[SegmentRow], state: StreamState, node: Node, cuts_read: Cuts
-) -> Iterator[tuple[Layout, list[SegmentRow]]]:
-    """The same for a node of totals, of files between which no file of another layout ends; cuts that nobody reads any
-    more tell none apart, or files of thresholds that come and go would stay for ever.
+def _blocks(
+    sealing: Sealing, layout: Layout, ticks: list[SegmentRow], sealed: list[SegmentRow], backend: Backend
+) -> Product | None:
+    """The closed rows of these tick files, and the blocks of every level that are complete now."""
+    statistics = kept_statistics(sealing.node, layout)
+    parts = [backend.merge(fresh_slices(sealing, ticks, statistics))]
+    end = end_of(layout, parts[0]) if parts[0].count else EARLIEST
+    for level in range(1, len(sealing.heights) + 1):
+        due = sealing.due(level)
+        if due is None:
+            break
+        near = [file for file in sealed if file.time_to > due[0] and file.time_from < due[1]]
+        blocks = backend.merge(blocks_of_level(sealing, level, due, (*parts, *near), statistics))
+        if blocks.count:
+            # Not due[1]: a file must not seem to reach into windows that it was never asked to serve.
+            end = max([end, *(min(file.time_to, due[1]) for file in near)])
+        parts.append(blocks)
+    rows = backend.filter(_selection(sealing.node, statistics, parts), order=(LEVEL, START))
+    if rows.least is None:
+        return None
+    first = min((file.batch_from for file in ticks), default=sealing.batch_id)
+    return Product(rows, layout, 0, "block", first, sealing.batch_id, rows.least, end)
 
-    A query that such a file cannot serve counts from its end on, by the tick that changed a group last: a file that
-    holds ticks before that end and after it would be counted whole.
-    """
-    layouts = {name: without_cuts(state.layouts[name], cuts_read) for name in {file.layout for file in files}}
-    groups = _by_layout(files, layouts, node)
-    for layout, alike in groups.items():
-        ends = sorted(file.time_to for other, each in groups.items() if other != layout for file in each)
-        runs: dict[int, list[SegmentRow]] = {}
-        for file in alike:
-            runs.setdefault(bisect_right(ends, file.time_from), []).append(file)
-        for run in runs.values():
-            for group in mergeable(run, None, max_rows=None):
-                yield layout, _with_all_as_long(group, run)
+
+def fresh_slices(sealing: Sealing, ticks: Sequence[SegmentRow], statistics: Sequence[Statistic]) -> Merge:
+    """Rows of the ticks that start before the new sealed moment and were not sealed yet, merged by slice."""
+    partly = tuple(file for file in ticks if file.batch_to <= sealing.before_batch)
+    whole = tuple(file for file in ticks if file.batch_to > sealing.before_batch)
+    sources = (
+        Source(partly, span=(sealing.before, sealing.after)),
+        Source(whole, span=(EARLIEST, sealing.after)),
+    )
+    level = f"CAST(CASE WHEN {START} < {sealing.before} THEN {STRAGGLER} ELSE 0 END AS TINYINT)"
+    return _merge(sealing.node, sources, ((START, START), (LATE, LATE), (level, LEVEL)), statistics)
 
 
-def _with_all_as_long(group: list[SegmentRow], files: Sequence[SegmentRow]) -> list[SegmentRow]:
-    """The group with the files above it that have no more rows than it has: merging them too costs no more again.
+def blocks_of_level(
+    sealing: Sealing,
+    level: int,
+    due: tuple[int, int],
+    rows: Sequence[SegmentRow | Rows],
+    statistics: Sequence[Statistic],
+) -> Merge:
+    """Blocks of a level, from the rows of the level below."""
+    length = span(sealing.unit, level)
+    aligned = f"({START} - (({START} % {length}) + {length}) % {length})"
+    below = Source(tuple(rows), f"{LEVEL} = {level - 1} AND {START} >= {due[0]} AND {START} < {due[1]}")
+    keys = ((aligned, START), (LATE, LATE), (f"CAST({level} AS TINYINT)", LEVEL))
+    return _merge(sealing.node, (below,), keys, statistics)
 
-    Running totals never expire, and a file of them never has more rows than there are groups. Once files are that long,
-    all of them become one, however many ticks there were.
-    """
-    rows, rank = sum(file.rows for file in group), group[0].rank
-    return [*(file for file in files if file.rank > rank and file.rows <= rows), *group]
+
+def _merge(
+    node: Node, sources: tuple[Source, ...], keys: tuple[tuple[str, str], ...], statistics: Sequence[Statistic]
+) -> Merge:
+    """The sources merged by some keys and the node's dimensions."""
+    schema = row_schema(node.dimensions, statistics)
+    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
+    rows = Selection(sources, tuple(schema.names), schema)
+    return Merge(rows, (*keys, *dimensions), tuple(statistics), schema=schema)
+
+
+def _selection(node: Node, statistics: Sequence[Statistic], rows: Sequence[SegmentRow | Rows]) -> Selection:
+    schema = row_schema(node.dimensions, statistics)
+    return Selection((Source(tuple(rows)),), tuple(schema.names), schema)
+
+
+def _merge_blocks(node: Node, state: StreamState, retention: int | None, backend: Backend) -> Change | None:
+    """Several block files of one rank become one of the next; their rows stay as they are."""
+    blocks = [file for file in state.synopses[node.id].data if file.kind == "block"]
+    due = due_blocks_group(blocks, state.layouts, node, retention)
+    if due is None:
+        return None
+    layout, group = due
+    rows = backend.filter(_selection(node, kept_statistics(node, layout), group), order=(LEVEL, START))
+    return Change(node.id, tuple(group), (gathered(rows, layout, group),))
+
+
+def _merge_totals(node: Node, state: StreamState, cuts_read: Cuts, backend: Backend) -> Change | None:
+    """Files of totals merge into one row a group; `start` is then the last tick that changed the group."""
+    due = due_totals_group(state.synopses[node.id].data, state.layouts, node, cuts_read)
+    if due is None:
+        return None
+    layout, group = due
+    beside = ((f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL))
+    merge = _merge(node, (Source(tuple(group)),), (), kept_statistics(node, layout))
+    rows = backend.merge(replace(merge, beside=beside, cells=cells_of(node, layout, cuts_read)))
+    return Change(node.id, tuple(group), (gathered(rows, layout, group),))
 
 
 def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -> tuple[SegmentRow, ...]:
@@ -290,7 +205,7 @@ def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -
     return tuple(file for file in synopsis.data if file.time_to <= watermark - retention)
 
 
-def _raise(synopsis: Synopsis, node: Node, sealed: int) -> tuple[int, ...]:
+def _heights(synopsis: Synopsis, node: Node, sealed: int) -> tuple[int, ...]:
     """The heights with the levels that the node's longest window can use; a new level starts at the sealed moment."""
     longest = max((micros(window.range) for window in node.windows), default=0)
     levels = useful_levels(synopsis.unit, longest)
@@ -298,47 +213,6 @@ def _raise(synopsis: Synopsis, node: Node, sealed: int) -> tuple[int, ...]:
     return (*synopsis.heights, *(sealed for _ in range(missing)))
 
 
-def _restricted(layout: Layout, node: Node) -> Layout:
-    """The layout without statistics that nobody needs any more: merging drops their columns."""
-    return replace(layout, statistics=layout.statistics & {one.name for one in node.statistics})
-
-
-def _by_layout(
-    files: Iterable[SegmentRow], layouts: Mapping[str, Layout], node: Node
-) -> dict[Layout, list[SegmentRow]]:
-    groups: dict[Layout, list[SegmentRow]] = {}
-    for file in files:
-        groups.setdefault(_restricted(layouts[file.layout], node), []).append(file)
-    return groups
-
-
-def _kept(node: Node, layout: Layout) -> tuple[tuple[Statistic, ...], tuple[str, ...]]:
-    """The statistics that files of this layout hold, and the names of the node's dimensions."""
-    statistics = tuple(one for one in node.statistics if one.name in layout.statistics)
-    return statistics, tuple(one.name for one in node.dimensions)
-
-
-def mergeable(
-    files: Iterable[SegmentRow], retention: int | None, fan_out: int = FAN_OUT, max_rows: int | None = MAX_ROWS
-) -> list[list[SegmentRow]]:
-    """So many neighbours of one rank at a time, unless the file would outlive its rows by too long or grow too big."""
-    ranks: dict[int, list[SegmentRow]] = {}
-    for file in sorted(files, key=lambda one: one.batch_from):
-        ranks.setdefault(file.rank, []).append(file)
-    groups = []
-    for _, same in sorted(ranks.items()):
-        group = same[:fan_out]
-        lasts = max(file.time_to for file in group) - min(file.time_from for file in group)
-        if (
-            len(group) == fan_out
-            and (max_rows is None or sum(file.rows for file in group) <= max_rows)
-            and (retention is None or lasts <= max(1, retention // fan_out))
-        ):
-            groups.append(group)
-    return groups
-
-
-def _end(layout: Layout, rows: pa.Table) -> int:
-    """Where the last slice of some rows ends."""
-    newest = int(pc.max(rows[START]).as_py())
-    return layout.slicing.next_edge(newest) if layout.slicing is not None else newest + 1
+def kept_statistics(node: Node, layout: Layout) -> tuple[Statistic, ...]:
+    """The statistics that files of this layout hold."""
+    return tuple(one for one in node.statistics if one.name in layout.statistics)

@@ -125,17 +125,6 @@ class StreamState:
         used = {file.layout for synopsis in self.synopses.values() for file in synopsis.files}
         return replace(self, layouts={name: layout for name, layout in self.layouts.items() if name in used})
 
-    def tick_rows(self) -> dict[str, int]:
-        """How many partial rows each node had in its newest tick that had any and is not merged yet."""
-        rows: dict[str, int] = {}
-        for name, synopsis in self.synopses.items():
-            if not synopsis.fed:
-                continue
-            ticks = [file for file in synopsis.data if file.kind == "tick" and file.batch_from == file.batch_to]
-            if ticks:
-                rows[name] = max(ticks, key=lambda file: file.batch_to).rows
-        return rows
-
     def with_synopsis(self, synopsis: Synopsis) -> StreamState:
         return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
 

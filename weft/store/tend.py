@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import timedelta
-from uuid import uuid4
 
-import pyarrow as pa
-
-from weft.backend.duck import Duck
+from weft.backend.interface import Backend
 from weft.errors import StateError
 from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
-from weft.segments.cache import TableCache
 from weft.segments.files import Files
-from weft.segments.roll import common_roll, with_roll
-from weft.segments.segment import EARLIEST, SegmentRow
-from weft.store.catalog import Catalog
-from weft.store.ledger import LateReaders, merge_ledgers
-from weft.store.records import LayoutRow
-from weft.store.seal import Change, Product, Sealer, gathered, mergeable
-from weft.store.state import StreamState, Synopsis
+from weft.segments.segment import SegmentRow
+from weft.store.change import Change, Product, apply_change, gathered
+from weft.store.compact import due_results
+from weft.store.ledger import LateReaders, merged_ledgers
+from weft.store.seal import seal
+from weft.store.state import StreamState
+from weft.store.storage import Storage
 
 log = logging.getLogger("weft.store")
-# What was said to be undeletable in this process: it is tried with every tick, and told once.
-_undeletable: set[str] = set()
 
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)
@@ -34,30 +27,8 @@ MAX_LEDGERS = 8
 # A window is read from the one file that holds it, so many small files cost a reader nothing, and merging costs a tick.
 RESULT_FAN_OUT = 16
 
-
-def write_product(
-    files: Files, cache: TableCache, stream: str, plan: int, node: str, product: Product
-) -> SegmentRow:
-    """Write a file under a name that nothing had before: what a catalog names, or a reader holds, never changes."""
-    name = f"{stream}/{node}/{product.kind}{product.rank}-{product.batch_to}-{uuid4().hex[:12]}.parquet"
-    written = files.write_table(name, product.table)
-    cache.put(name, product.table)
-    return SegmentRow(
-        node=node,
-        layout=product.layout.id,
-        path=name,
-        kind=product.kind,
-        rank=product.rank,
-        batch_from=product.batch_from,
-        batch_to=product.batch_to,
-        time_from=product.time_from,
-        time_to=product.time_to,
-        rows=written.rows,
-        bytes=written.bytes,
-        checksum=written.checksum,
-        family=product.family,
-        plan=plan,
-    )
+# What was said to be undeletable in this process: it is tried with every tick, and told once.
+_undeletable: set[str] = set()
 
 
 def tend(
@@ -65,40 +36,38 @@ def tend(
     network: Network,
     reach: Mapping[str, int | None],
     late: Mapping[str, LateReaders],
-    catalog: Catalog,
-    files: Files,
-    duck: Duck,
-    cache: TableCache,
+    storage: Storage,
 ) -> StreamState:
     """Apply every change that is due; files that leave the state are deleted later, when their lease is over.
 
     `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
     counts of late rows; families and nodes that they lack are gone.
     """
-    sealer = Sealer(duck, cache, network.cuts_read)
-    changes = []
+    backend = storage.backend
+    changes: list[Change | None] = []
     for name, node in network.kept.items():
-        if name not in state.synopses:
-            continue
-        change = sealer.change(node, state, reach.get(node.id))
-        ledgers = _tend_ledgers(node, state, late.get(node.id), duck, cache)
-        changes += [one for one in (change, ledgers) if one is not None]
-        changes += _merge_results(node, state, reach, cache)
+        if name in state.synopses:
+            changes += [
+                seal(node, state, reach.get(node.id), network.cuts_read, backend),
+                _tend_ledgers(node, state, late.get(node.id), backend),
+                _tend_results(node, state, reach, backend),
+            ]
     for change in changes:
-        state = _apply(change, state, catalog, files, cache)
+        if change is not None:
+            state = apply_change(change, state, storage)
     return state.without_unused_layouts()
 
 
-def sweep(catalog: Catalog, files: Files, cache: TableCache) -> None:
+def sweep(storage: Storage) -> None:
     """Delete the files whose lease is over."""
-    with catalog.read() as reader:
+    with storage.catalog.read() as reader:
         garbage = reader.garbage(older_than=LEASE)
     if garbage:
         failpoint("garbage-before")
-        gone = [path for path in garbage if _delete(files, path)]
-        cache.forget(garbage)
+        gone = [path for path in garbage if _delete(storage.files, path)]
+        storage.backend.forget(gone)
         failpoint("garbage-between")
-        with catalog.write() as writer:
+        with storage.catalog.write() as writer:
             writer.forget_garbage(gone)
             writer.forget_layouts()
         failpoint("garbage-after")
@@ -117,34 +86,7 @@ def _delete(files: Files, path: str) -> bool:
     return True
 
 
-def _apply(change: Change, state: StreamState, catalog: Catalog, files: Files, cache: TableCache) -> StreamState:
-    """One node's change: write the new files, then swap them for the old ones in the catalog."""
-    synopsis = state.synopses[change.node]
-    segments = [
-        write_product(files, cache, state.stream, state.plan_version, change.node, product) for product in change.added
-    ]
-    failpoint("tend-written")
-    complete_from = max(synopsis.complete_from, change.gone_to)
-    node = replace(synopsis.node, complete_from=None if complete_from == EARLIEST else complete_from)
-    if change.sealed is not None:
-        definition = {**node.definition, "heights": list(change.sealed.heights)}
-        node = replace(node, definition=definition, sealed_batch=change.sealed.batch, sealed_time=change.sealed.time)
-    layouts = {product.layout.id: product.layout for product in change.added}
-    with catalog.write() as writer:
-        writer.keep_layouts(LayoutRow(id=name, definition=one.definition()) for name, one in layouts.items())
-        writer.remove_segments([file.id for file in change.removed if file.id is not None])
-        stored = writer.add_segments(segments)
-        writer.put_node(node)
-        failpoint("tend-inside")
-    failpoint("tend-after")
-    gone = {file.id for file in change.removed}
-    kept = tuple(file for file in synopsis.files if file.id not in gone)
-    return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*kept, *stored)))
-
-
-def _tend_ledgers(
-    node: Node, state: StreamState, readers: LateReaders | None, duck: Duck, cache: TableCache
-) -> Change | None:
+def _tend_ledgers(node: Node, state: StreamState, readers: LateReaders | None, backend: Backend) -> Change | None:
     """Many small counts of late rows become one, and those go that nobody counts any more."""
     ledgers = tuple(file for file in state.synopses[node.id].files if file.kind == "late")
     if readers is None:
@@ -154,14 +96,14 @@ def _tend_ledgers(
     if len(kept) < MAX_LEDGERS:
         gone = tuple(file for file in ledgers if file.time_to <= oldest)
         return Change(node.id, gone, ()) if gone else None
-    table = merge_ledgers(duck, node, [cache.get(file) for file in kept], readers, state.watermark)
-    added = (gathered(table, state.layouts[kept[-1].layout], kept),) if table.num_rows else ()
+    rows = backend.merge(merged_ledgers(node, kept, readers, state.watermark))
+    added = (gathered(rows, state.layouts[kept[-1].layout], kept),) if rows.count else ()
     return Change(node.id, ledgers, added)
 
 
-def _merge_results(
-    node: Node, state: StreamState, reach: Mapping[str, int | None], cache: TableCache
-) -> list[Change]:
+def _tend_results(
+    node: Node, state: StreamState, reach: Mapping[str, int | None], backend: Backend
+) -> Change | None:
     """Finished windows of one family gather in larger files, and go when nobody can ask for them any more."""
     families: dict[str, list[SegmentRow]] = {}
     added: list[Product] = []
@@ -171,25 +113,10 @@ def _merge_results(
             gone = file.family not in reach or _is_behind(file, reach[file.family], state.watermark)
             (removed if gone else families.setdefault(file.family, [])).append(file)
     for family, files in families.items():
-        for group in (due for run in _touching(files) for due in mergeable(run, reach[family], RESULT_FAN_OUT)):
-            tables = [cache.get(file) for file in group]
-            rows = with_roll(pa.concat_tables(tables, promote_options="default"), common_roll(tables))
-            added.append(gathered(rows, state.layouts[group[-1].layout], group))
+        for group in due_results(files, reach[family], RESULT_FAN_OUT):
+            added.append(gathered(backend.join_finished(group), state.layouts[group[-1].layout], group))
             removed += group
-    if not removed:
-        return []
-    return [Change(node.id, tuple(removed), tuple(added))]
-
-
-def _touching(files: Sequence[SegmentRow]) -> list[list[SegmentRow]]:
-    """The files in runs without a gap: over a gap, one file would seem to hold windows that were never finished."""
-    runs: list[list[SegmentRow]] = []
-    for file in sorted(files, key=lambda one: one.batch_from):
-        if runs and runs[-1][-1].time_to == file.time_from:
-            runs[-1].append(file)
-        else:
-            runs.append([file])
-    return runs
+    return Change(node.id, tuple(removed), tuple(added)) if removed else None
 
 
 def _is_behind(file: SegmentRow, reach: int | None, watermark: int | None) -> bool:

@@ -189,18 +189,11 @@ class Writer(Reader):
         self.remove_segments([row.id for row in self.segments(nodes=ids) if row.id is not None])
         self._delete(tables.nodes.c.id, ids)
 
-    def put_layout(self, row: LayoutRow) -> None:
-        """Add the layout or replace it."""
-        self._put([row])
-
     def keep_layouts(self, rows: Iterable[LayoutRow]) -> None:
         """Add those that are not there: a layout is named by its content, and streams share what is equal."""
         given = {row.id: row for row in rows}
         present = self._present(tables.layouts.c.id, given)
         self._insert([row for name, row in given.items() if name not in present])
-
-    def delete_layouts(self, ids: Iterable[str]) -> None:
-        self._delete(tables.layouts.c.id, ids)
 
     def forget_layouts(self) -> None:
         """Drop the layouts that no segment of any stream has any more."""

@@ -6,29 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
-from weft.backend.duck import Duck
 from weft.failpoint import failpoint
 from weft.plan.facts import Facts
 from weft.plan.network import Network
 from weft.registry.changes import moved, still_complete_from
 from weft.registry.registered import Registered
-from weft.segments.cache import TableCache
-from weft.segments.files import Files
-from weft.segments.rows import START
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.store.catalog import Catalog
+from weft.store.change import Product, tick_product, write_products
 from weft.store.derive import NewRows
 from weft.store.history import activate, changed_nodes, new_nodes
 from weft.store.letters import Filed, file_letters
 from weft.store.records import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
-from weft.store.seal import Product
 from weft.store.state import StreamState, Synopsis
-from weft.store.tend import write_product
+from weft.store.storage import Storage
 
 if TYPE_CHECKING:
     from weft.optimize.planning import Plan
@@ -77,35 +71,20 @@ class Published:
     alone: bool
 
 
-def write(
-    harvest: Harvest,
-    plan: Plan,
-    state: StreamState,
-    catalog: Catalog,
-    files: Files,
-    duck: Duck,
-    cache: TableCache,
-) -> Written:
+def write(harvest: Harvest, plan: Plan, state: StreamState, storage: Storage) -> Written:
     """Write everything that the tick brings: new rows, the history of new nodes, dead letters."""
     batch, network = harvest.mark.batch_id, plan.network
     letters = Filed()
     if harvest.letters.counts:
-        with catalog.read() as reader:
+        with storage.catalog.read() as reader:
             known = reader.dead_letters(state.stream)
-        letters = file_letters(files, state.stream, batch, harvest.letters.table, known)
+        letters = file_letters(storage.files, state.stream, batch, harvest.letters.table, known)
         failpoint("dead-letters-written")
-    fresh, history = new_nodes(network, state, batch, duck, cache)
-    products = (*history, *_products(network, harvest.new, batch))
+    fresh, history = new_nodes(network, state, batch, storage.backend)
+    products = (*history, *_products(network, harvest.new, state.watermark, batch))
     version = _version(plan, state, batch)
-    segments = write_products(products, state.stream, version.version, files, cache)
+    segments = write_products(products, state.stream, version.version, storage.backend)
     return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters, version)
-
-
-def write_products(
-    products: Iterable[tuple[str, Product]], stream: str, plan: int, files: Files, cache: TableCache
-) -> tuple[SegmentRow, ...]:
-    """One file for each."""
-    return tuple(write_product(files, cache, stream, plan, node, product) for node, product in products)
 
 
 def _version(plan: Plan, state: StreamState, batch: int) -> PlanRow:
@@ -255,17 +234,16 @@ def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
     )
 
 
-def _products(network: Network, new: NewRows, batch_id: int) -> Iterator[tuple[str, Product]]:
-    """The files of a tick: new rows of every node that has any, and the counts of late ones."""
+def _products(
+    network: Network, new: NewRows, watermark: int | None, batch_id: int
+) -> Iterator[tuple[str, Product]]:
+    """The files of a tick: new rows of every node that has any, and counts of those that came after the watermark."""
     for node in network.stored.values():
         rows, layout = new.rows[node.id], node.layout(network)
-        if rows.num_rows:
-            first, last = (pc.min_max(rows[START]).as_py()[end] for end in ("min", "max"))
-            end = last + 1 if layout.slicing is None else layout.slicing.next_edge(last)
-            yield node.id, Product(rows, layout, 0, "tick", batch_id, batch_id, first, end)
-        if node.id in new.ledgers:
+        if rows.count:
+            yield node.id, tick_product(rows, layout, batch_id)
+        if node.id in new.ledgers and watermark is not None:
             ledger = new.ledgers[node.id]
-            watermark = ledger["watermark"][0].as_py()
             yield node.id, Product(ledger, layout, 0, "late", batch_id, batch_id, watermark, watermark + 1)
 
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from weft.backend.duck import Duck
 from weft.failpoint import failpoint, failpoint_soon
 from weft.optimize.learn import learn
 from weft.optimize.planner import Planner
@@ -25,23 +24,22 @@ from weft.plan.facts import Facts
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
-from weft.segments.cache import TableCache
-from weft.segments.files import Files
 from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
 from weft.spark.failure import lost_with_executor
-from weft.spark.level0 import statements
-from weft.store.catalog import Catalog
+from weft.spark.level0 import Statement, statements
+from weft.store.change import write_products
 from weft.store.committed import CommittedState
 from weft.store.derive import NewRows
 from weft.store.finish import finish
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState
+from weft.store.storage import Storage
 from weft.store.tend import sweep, tend
 from weft.tick.batches import is_done, numbered
-from weft.tick.commit import Harvest, publish, with_files, write, write_products
+from weft.tick.commit import Harvest, publish, with_files, write
 from weft.watch.stopwatch import Stopwatch, added
 
 log = logging.getLogger("weft.tick")
@@ -53,23 +51,16 @@ ATTEMPTS = 5
 class Ticker:
     """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
 
-    def __init__(
-        self,
-        planner: Planner,
-        committed: CommittedState,
-        registry: Registry,
-        catalog: Catalog,
-        files: Files,
-        duck: Duck,
-        cache: TableCache,
-    ) -> None:
+    def __init__(self, planner: Planner, committed: CommittedState, registry: Registry, storage: Storage) -> None:
         self.stream, self.planner = planner.stream, planner
         # How the newest tick went here; and as it was told to all, whole, with what Spark did around it.
         self.last: dict[str, Any] = {}
         self.told: dict[str, Any] = {}
         self._untold, self._tells_later = False, False
-        self._committed, self._registry, self._catalog = committed, registry, catalog
-        self._files, self._duck, self._cache = files, duck, cache
+        self._committed, self._registry = committed, registry
+        self._storage, self._catalog, self._backend = storage, storage.catalog, storage.backend
+        # The plan that was written as Spark SQL last, and that.
+        self._spelled: tuple[Plan, tuple[Statement, ...]] | None = None
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
         self._tidy = False
 
@@ -128,9 +119,9 @@ class Ticker:
         if done:
             return True
         if not self._tidy:
-            clear_orphans(self.stream.name, self._catalog, self._files)
+            clear_orphans(self.stream.name, self._storage)
             # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
-            sweep(self._catalog, self._files, self._cache)
+            sweep(self._storage)
         return False
 
     def _run(self, batch: Arrived, watch: Stopwatch) -> None:
@@ -143,7 +134,7 @@ class Ticker:
             revision = self._registry.revision
         plan, found, new, letters = self._compute_again(batch, watch)
         with watch.stage("learn"):
-            lesson = learn(self._state, plan.network, new, found.rows, found.newest, self._duck)
+            lesson = learn(self._state, plan.network, new, found.rows, found.newest, self._backend)
         with watch.stage("commit"):
             self._commit(plan, revision, Harvest(batch.mark, found, new, letters, lesson.facts))
         with watch.stage("finish"):
@@ -154,13 +145,10 @@ class Ticker:
                 plan.network,
                 plan.reach,
                 late_readers(self.planner.queries()) if self._state.has_ledgers else {},
-                self._catalog,
-                self._files,
-                self._duck,
-                self._cache,
+                self._storage,
             )
             # Only now: what left the catalog long ago may still be of the state that was read until here.
-            sweep(self._catalog, self._files, self._cache)
+            sweep(self._storage)
         failpoint("tick-end")
         with watch.stage("tell"):
             told = {
@@ -170,7 +158,7 @@ class Ticker:
                 "jobs": batch.jobs() - before,
                 "queries": len(plan.queries),
                 "nodes": len(plan.network.nodes),
-                "partial_rows": sum(table.num_rows for table in new.rows.values()),
+                "partial_rows": sum(rows.count for rows in new.rows.values()),
                 "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
                 "amounts": self._done(plan, lesson.tick, new),
                 "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -202,7 +190,7 @@ class Ticker:
     @staticmethod
     def _done(plan: Plan, tick: Facts, new: NewRows) -> dict[str, float]:
         """What the tick did, in the terms of the cost model."""
-        measured = {name: table.num_rows for name, table in new.rows.items()}
+        measured = {name: rows.count for name, rows in new.rows.items()}
         return {name: round(amount) for name, amount in add(plan.amounts(tick, measured).values()).items()}
 
     def _compute_again(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, BatchOutput, NewRows, DeadLetters]:
@@ -254,7 +242,7 @@ class Ticker:
         number = batch.mark.batch_id
         queries = self.planner.queries()
         needs = {name: queries[name].needs for name in sorted(queries, key=lambda name: _age(queries[name]))}
-        culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._duck)
+        culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._backend)
         if not culprits:
             return False
         log.error("queries stopped", extra={"stream": self.stream.name, "batch_id": number, "reasons": culprits})
@@ -266,16 +254,22 @@ class Ticker:
     def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
         with watch.stage("plan"):
             plan = self.planner.plan()
-            parts = statements(plan.network, apart=True) if apart else plan.statements
+            parts = statements(plan.network, apart=True) if apart else self._statements(plan)
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
             found = batch.aggregate(plan.network, parts)
         failpoint("spark-after")
         with watch.stage("merge"):
-            new = merge_step(found, plan.network, parts, self._state.watermark, self._duck, batch.mark.batch_id)
+            new = merge_step(found, plan.network, parts, self._state.watermark, self._backend, batch.mark.batch_id)
         failpoint("merge-after")
         return plan, found, new
+
+    def _statements(self, plan: Plan) -> tuple[Statement, ...]:
+        """The plan's network as Spark SQL, written once a plan."""
+        if self._spelled is None or self._spelled[0] is not plan:
+            self._spelled = plan, statements(plan.network)
+        return self._spelled[1]
 
     def adopt(self) -> None:
         """Take over whichever checkpoint the stream has at its next batch, which follows the last one counted."""
@@ -297,7 +291,7 @@ class Ticker:
         if harvest.letters.counts:
             extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
             log.warning("rows left out", extra=extra)
-        written = write(harvest, plan, self._state, self._catalog, self._files, self._duck, self._cache)
+        written = write(harvest, plan, self._state, self._storage)
         refused = self._registry.refused(self.stream.name)
         done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog, refused)
         self._registry.activated(done.since, done.revision, alone=done.alone)
@@ -305,10 +299,10 @@ class Ticker:
 
     def _finish(self, plan: Plan, before: int | None) -> None:
         """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
-        products = finish(plan.families, plan.network, self._state, before, self._duck, self._cache)
+        products = finish(plan.families, plan.network, self._state, before, self._backend)
         if products:
             version = self._state.plan_version
-            segments = write_products(products, self.stream.name, version, self._files, self._cache)
+            segments = write_products(products, self.stream.name, version, self._backend)
             failpoint("finish-written")
             with self._catalog.write() as catalog:
                 stored = catalog.add_segments(segments)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.segments.roll import REQUEST
-from weft.store.source import END
+from weft.segments.rows import END
 
 BEGIN, LENGTH = "begin", "length"
 

@@ -1,0 +1,167 @@
+"""The backend in the driver: partial rows as Arrow tables in this process, merged by DuckDB, kept in Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.aggregates.statistics import ROWS
+from weft.backend.duck import Duck
+from weft.backend.interface import ALL, BackendError, FinishedRun, Finishing, Merge, Rows, Selection, Source
+from weft.backend.merge import merge_sql
+from weft.backend.runs import runs, runs_of
+from weft.backend.statements import finishing_sql, members_sql, selection_sql, starts_sql
+from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, within, without
+from weft.segments.cache import Recent, TableCache
+from weft.segments.files import Files, Written
+from weft.segments.roll import REQUEST, common_roll, is_on_roll, roll_of, with_roll
+from weft.segments.rows import START, conform
+from weft.segments.segment import SegmentRow
+
+INDEX_BYTES = 64 * 2**20
+
+Tables = dict[str, pa.Table]
+
+
+class DriverBackend:
+    """Works on rows in this process; every merge is one statement."""
+
+    def __init__(self, duck: Duck, cache: TableCache, files: Files) -> None:
+        self._duck, self._cache, self._files = duck, cache, files
+        self._indexes = Recent(INDEX_BYTES)
+
+    def hold(self, table: pa.Table) -> Rows:
+        return TableRows(table)
+
+    def stored(self, file: SegmentRow) -> Rows:
+        return TableRows(self._cache.get(file))
+
+    def starts(self, rows: Rows) -> frozenset[int]:
+        return frozenset(pc.unique(_table(rows)[START]).to_pylist())
+
+    def count(self, rows: Rows) -> int:
+        return int(pc.sum(_table(rows)[ROWS.name]).as_py() or 0)
+
+    def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
+        return TableRows(marked(_table(rows), starts, late))
+
+    def without(self, rows: Rows, starts: frozenset[int]) -> Rows:
+        return TableRows(without(_table(rows), starts))
+
+    def filter(self, selection: Selection, order: Sequence[str] = ()) -> Rows:
+        if _is_plain(selection):
+            tables = [table for source in selection.sources for table in self._load(source)]
+            table = shaped(tables, shape_of(selection, tables)).select(list(selection.columns))
+        else:
+            sql, bound = self._select(selection)
+            table = self._run(f"SELECT * FROM {sql}", bound)
+            table = table if selection.schema is None else conform(table, selection.schema)
+        return TableRows(table.sort_by([(name, "ascending") for name in order]) if order else table)
+
+    def merge(self, merge: Merge) -> Rows:
+        sql, tables = self._select(merge.rows)
+        if merge.cells:
+            tables = {name: wider_cells(table, merge.cells) for name, table in tables.items()}
+        table = self._run(merge_sql(sql, merge.keys, merge.statistics, merge.beside), tables)
+        return TableRows(table if merge.schema is None else conform(table, merge.schema))
+
+    def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
+        sql, tables = self._select(selection)
+        measured = self._run(f"SELECT {', '.join(aggregates)} FROM {sql}", tables)
+        return tuple(column[0].as_py() for column in measured.columns)
+
+    def finish(self, finishing: Finishing) -> Rows:
+        sql, tables = self._select(finishing.rows)
+        requests = requests_table(finishing)
+        starts = self._run(starts_sql(sql), tables)
+        members = self._run(members_sql(), {"starts": starts, "requests": requests})
+        names = requests.select([REQUEST, "name"])
+        beside = {"requests": requests, "members": members, "names": names}
+        table = self._run(finishing_sql(finishing, sql), {**tables, **beside})
+        schema = finishing.schema
+        return TableRows(with_roll(table.select(schema.names).cast(schema), roll_of(finishing.roll)))
+
+    def join_finished(self, files: Sequence[SegmentRow]) -> Rows:
+        tables = [self._cache.get(file) for file in files]
+        return TableRows(with_roll(pa.concat_tables(tables, promote_options="default"), common_roll(tables)))
+
+    def is_finished(self, file: SegmentRow, request: str) -> bool:
+        return is_on_roll(self._cache.get(file), request)
+
+    def answer(
+        self, sql: str, parts: Sequence[Sequence[Selection]], schema: pa.Schema, *, after: int | None = None
+    ) -> pa.Table:
+        tables: Tables = {}
+        for number, part in enumerate(parts):
+            texts = []
+            for place, selection in enumerate(part):
+                text, bound = self._select(selection, f"{number}_{place}_")
+                texts.append(text)
+                tables |= bound
+            rows = texts[0] if len(texts) == 1 else f"({' UNION ALL '.join(f'SELECT * FROM {text}' for text in texts)})"
+            sql = sql.replace(f"{{part{number}}}", rows)
+        table = self._run(sql, tables)
+        table = table.rename_columns(schema.names).cast(schema)
+        return table if after is None else table.filter(pc.greater(table.column(0), after))
+
+    def write(self, path: str, rows: Rows) -> Written:
+        written = self._files.write_table(path, _table(rows))
+        self._cache.put(path, _table(rows))
+        return written
+
+    def forget(self, paths: Iterable[str]) -> None:
+        gone = tuple(paths)
+        self._cache.forget(gone)
+        self._indexes.forget(gone)
+
+    def _select(self, selection: Selection, label: str = "") -> tuple[str, Tables]:
+        """A selection as what stands after FROM, over named tables: one table for all sources under one condition."""
+        loaded: dict[Source, list[pa.Table]] = {}
+        for source in selection.sources:
+            if source.rows:
+                loaded.setdefault(Source((), source.where, source.beside), []).extend(self._load(source))
+        if not loaded:
+            assert selection.schema is not None, "a selection of no rows says which columns they would have"
+            loaded = {Source((), ALL, selection.sources[0].beside): [selection.schema.empty_table()]}
+        shape = shape_of(selection, next(iter(loaded.values())))
+        named = {f"weft_{label}{place}": each for place, each in enumerate(loaded.items())}
+        sql = selection_sql(selection, [(name, source) for name, (source, _) in named.items()])
+        sql = f"weft_{label}0" if len(named) == 1 and _is_plain(selection) else f"({sql})"
+        return sql, {name: shaped(tables, shape) for name, (_, tables) in named.items()}
+
+    def _load(self, source: Source) -> list[pa.Table]:
+        return [within(table, source.span) for rows in source.rows for table in self._tables(rows)]
+
+    def _tables(self, rows: SegmentRow | Rows | FinishedRun) -> Iterator[pa.Table]:
+        match rows:
+            case SegmentRow():
+                yield self._cache.get(rows)
+            case FinishedRun(file, request, first, last):
+                table = self._cache.get(file)
+                index = self._indexes.get(file.path, partial(runs, table))
+                for begin, length in runs_of(index, request, first, last) or [(0, 0)]:
+                    yield table.slice(begin, length)
+            case _:
+                yield _table(rows)
+
+    def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        try:
+            return self._duck.run(sql, tables)
+        except duckdb.Error as error:
+            raise BackendError(str(error)) from error
+
+
+def _is_plain(selection: Selection) -> bool:
+    """Whether rows are taken as they are."""
+    plain = all(source.where == ALL and not source.beside for source in selection.sources)
+    return plain and selection.windows is None and selection.where == ALL and not selection.kept
+
+
+def _table(rows: Rows) -> pa.Table:
+    assert isinstance(rows, TableRows), "these rows are another backend's"
+    return rows.table

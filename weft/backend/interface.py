@@ -1,0 +1,208 @@
+"""What a backend does with partial rows: select, merge, count, finish and write them, wherever it keeps them.
+
+Whoever decides says what is wanted as data (`Selection`, `Merge`, `Finishing`), a backend does it, and the rows stay
+with it: a handle `Rows` goes around, and only the backend that made it looks inside. In the driver they are Arrow
+tables and DuckDB merges them (weft/backend/driver.py).
+Needs: conditions and keys are DuckDB's SQL over the columns of the rows, so that every backend runs the same statements
+(weft/backend/statements.py). Rows that are merged agree on all keys: a backend may keep them in buckets of the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from weft.aggregates.statistics import Statistic
+from weft.algebra.types import DataType
+from weft.plan.dimensions import Cut
+from weft.segments.segment import SegmentRow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from weft.segments.files import Written
+
+Term = tuple[str, str]
+"""A column as SQL, and its name."""
+
+ALL = "true"
+"""The condition that keeps every row."""
+
+
+class BackendError(Exception):
+    """Rows could not be merged or an expression over them not computed, as on a total too large for its type."""
+
+
+class Rows(Protocol):
+    """Rows that a backend holds: how many, and the least and the greatest start among them, None where there are none.
+
+    Rows without starts, as ledgers and finished windows are, only have a count.
+    """
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def least(self) -> int | None: ...
+
+    @property
+    def greatest(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """Windows of one request in a file of finished windows: those that end from `first` to `last`."""
+
+    file: SegmentRow
+    request: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of stored files, or fresh ones, that a condition keeps, each with further columns beside its own.
+
+    Of rows with a `span` only those count that start from the one moment to before the other. A column of several
+    values (`unnest`) gives a row for each.
+    """
+
+    rows: tuple[SegmentRow | Rows | FinishedRun, ...]
+    where: str = ALL
+    beside: tuple[Term, ...] = ()
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Neighbouring windows of one kind: their ends go from `first` to `last`, a slide apart."""
+
+    first: int
+    last: int
+    length: int
+    slide: int
+
+
+@dataclass(frozen=True)
+class Selection:
+    """These columns of the rows of all sources.
+
+    `schema` has the types of the columns, where none of the rows is there to say; a column that a file lacks is NULL.
+    With `windows` each row comes once for every window that it counts for, with the window's end, and needs its start
+    and its lateness among the columns. `where` is a condition on what comes out, `kept` are the columns left of it.
+    """
+
+    sources: tuple[Source, ...]
+    columns: tuple[str, ...]
+    schema: pa.Schema | None = None
+    windows: Windows | None = None
+    where: str = ALL
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cuts, in order, among which the cells of a column are found anew."""
+
+    column: str
+    type: DataType
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One row for all rows of a selection that agree on the keys, with their statistics merged.
+
+    `beside` are further aggregates. `cells` fall to wider ones before anything is merged. Without a `schema` columns
+    have the types that merging gives them.
+    """
+
+    rows: Selection
+    keys: tuple[Term, ...]
+    statistics: tuple[Statistic, ...]
+    beside: tuple[Term, ...] = ()
+    cells: tuple[Cells, ...] = ()
+    schema: pa.Schema | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one request of a family asks for: windows of a kind, and the constants of its predicate."""
+
+    request: str
+    kind: int
+    windows: Windows
+    constants: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """The windows of all lines over the slices of one node, merged by request, window end and keys.
+
+    `condition` says which rows count for which line: over columns of rows, and `requests.p0`, `requests.p1` ... for its
+    constants, which have the types `constants`. `roll` are the requests that the file is made for, due or not.
+    """
+
+    rows: Selection
+    lines: tuple[Line, ...]
+    constants: tuple[DataType, ...]
+    condition: str
+    keys: tuple[str, ...]
+    statistics: tuple[Statistic, ...]
+    schema: pa.Schema
+    roll: tuple[str, ...]
+
+
+class Backend(Protocol):
+    """Works on partial rows; safe to call from several threads. What cannot be computed raises `BackendError`."""
+
+    def hold(self, table: pa.Table) -> Rows:
+        """The rows that a batch brought into this process."""
+
+    def stored(self, file: SegmentRow) -> Rows:
+        """The rows of a file."""
+
+    def starts(self, rows: Rows) -> frozenset[int]:
+        """All starts that there are among some rows."""
+
+    def count(self, rows: Rows) -> int:
+        """How many rows of the stream are behind some partial rows."""
+
+    def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
+        """The rows, those with these starts late and all others on time."""
+
+    def without(self, rows: Rows, starts: frozenset[int]) -> Rows:
+        """The rows that have none of these starts."""
+
+    def filter(self, selection: Selection, order: Sequence[str] = ()) -> Rows:
+        """The rows of a selection, one file's behind the other's or ordered by some columns."""
+
+    def merge(self, merge: Merge) -> Rows:
+        """The merged rows."""
+
+    def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
+        """Aggregates, as SQL, over all rows of a selection: a value for each."""
+
+    def finish(self, finishing: Finishing) -> Rows:
+        """Finished windows, those of a request together and by their ends, with the roll of the requests."""
+
+    def join_finished(self, files: Sequence[SegmentRow]) -> Rows:
+        """The finished windows of all files; on the roll are the requests that are on that of every file."""
+
+    def is_finished(self, file: SegmentRow, request: str) -> bool:
+        """Whether a file of finished windows was made for this request too."""
+
+    def answer(
+        self, sql: str, parts: Sequence[Sequence[Selection]], schema: pa.Schema, *, after: int | None = None
+    ) -> pa.Table:
+        """The answer of a view, whose places {part0}, {part1} ... stand for the rows of these selections.
+
+        With `after` only rows whose first column is greater.
+        """
+
+    def write(self, path: str, rows: Rows) -> Written:
+        """Write rows as one file, of a name that was never used before."""
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Files are gone: let go of what is kept of them."""
