@@ -9,7 +9,7 @@ import pytest
 from tests.golden import golden_files, read_blocks
 from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.algebra.cut import cut
-from weft.algebra.expressions import Aggregate, Call, Column, WindowPart, columns_of
+from weft.algebra.expressions import Aggregate, Call, Column, WindowPart, column_names
 from weft.algebra.query import Query
 from weft.algebra.relations import (
     THE_WINDOW,
@@ -23,13 +23,13 @@ from weft.algebra.relations import (
     Scan,
     SelectItem,
     SetOperator,
+    columns_read,
     feeds,
     filtered,
     grouped,
     limited,
     ordered,
 )
-from weft.algebra.relations import columns_of as columns_of_tree
 from weft.algebra.types import BIGINT, BOOLEAN, INT
 from weft.algebra.windows import Running, Sliding
 from weft.errors import SqlError
@@ -68,9 +68,9 @@ def test_a_block_has_all_that_is_read_of_the_feed() -> None:
         query = compile_query(sql, STREAMS, FakeAggregates())
         block = query.block
         where = () if block.where is None else (block.where,)
-        read = {name for one in (*block.groups, *where, *block.aggregates) for name in columns_of(one)}
+        read = {name for one in (*block.groups, *where, *block.aggregates) for name in column_names(one)}
         tree = compile_relation(sql, STREAMS, FakeAggregates())
-        assert {column.name for column in columns_of_tree(tree)} == read, sql
+        assert {column.name for column in columns_read(tree)} == read, sql
 
 
 def test_queries_that_differ_only_in_their_finish_have_one_block() -> None:

@@ -26,7 +26,7 @@ from weft.algebra.relations import (
     Scan,
     SelectItem,
     SetOperator,
-    columns_of,
+    columns_read,
     feeds,
     filtered,
     grouped,
@@ -94,7 +94,7 @@ def test_walking_meets_those_above_before_those_below(relation: Relation) -> Non
 @given(RELATIONS)
 def test_the_columns_of_a_tree_are_those_of_its_expressions(relation: Relation) -> None:
     own = {part for one in own_expressions(relation) for part in expressions.walk(one) if isinstance(part, Column)}
-    assert columns_of(relation) == own.union(*map(columns_of, inputs(relation)))
+    assert columns_read(relation) == own.union(*map(columns_read, inputs(relation)))
 
 
 @settings(max_examples=30)
@@ -136,7 +136,7 @@ def test_a_column_is_told_by_its_relation_where_there_are_several() -> None:
     names = [Column("a", INT), Column("a", INT, "x"), Column("x.a", INT), Column("a", INT, "window"), WindowPart("start")]
     assert list(map(expressions.text, names)) == ["a", "x.a", "`x.a`", "`window`.a", "window.start"]
     assert len(set(names)) == len(names)
-    assert columns_of(EVERY[Join]) == {A, B} and feeds(EVERY[Join]) == ("packets", "flows")
+    assert columns_read(EVERY[Join]) == {A, B} and feeds(EVERY[Join]) == ("packets", "flows")
     assert feeds(SetOperator("union", X, X)) == ("packets",)
 
 
@@ -163,4 +163,4 @@ def test_the_window_is_a_key_only_where_it_is_the_only_one() -> None:
 
 
 def test_a_slot_is_no_column_of_a_feed() -> None:
-    assert columns_of(Filter(EVERY[Over], Call("=", (Slot("rank", INT), A), BOOLEAN))) == {A}
+    assert columns_read(Filter(EVERY[Over], Call("=", (Slot("rank", INT), A), BOOLEAN))) == {A}

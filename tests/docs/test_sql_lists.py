@@ -13,7 +13,7 @@ import pytest
 from tests.docs.markdown import DOCS, generated, regenerate
 from weft.aggregates import userdefined
 from weft.aggregates.catalog import AggregateCatalog
-from weft.aggregates.rules import ALIASES, BUILT_IN, BY_EVENT_TIME, Holistic, Rule
+from weft.aggregates.rules import ALIASES, BUILT_IN, BY_EVENT_TIME, AggregateRule, Holistic
 from weft.algebra import patterns, regexes, rewrites, size
 from weft.algebra.expressions import Column, Literal
 from weft.algebra.functions import CASTS, FUNCTIONS, LOGIC, MANY, NUMBERS, STRINGS, TIMES, Function, is_portable
@@ -80,7 +80,7 @@ def aggregates_text() -> str:
     return table(["aggregate", "other names", "takes and gives", "kept"], rows)
 
 
-def types_of(rule: Rule) -> str:
+def types_of(rule: AggregateRule) -> str:
     taken = [kind for kind in SAMPLES if not rule.accepts((kind,) * rule.arity)]
     given = {kind: rule.result((kind,) * rule.arity) for kind in taken}
     if all(kind == result for kind, result in given.items()):
@@ -91,7 +91,7 @@ def types_of(rule: Rule) -> str:
     return ", ".join(f"{kind} → {result}" for kind, result in given.items())
 
 
-def kept_for(rule: Rule) -> str:
+def kept_for(rule: AggregateRule) -> str:
     numbers = bool(rule.accepts((STRING,) * rule.arity))
     kind = BOOLEAN if numbers and not rule.accepts((BOOLEAN,)) else DOUBLE if numbers else STRING
     second = Literal(0.5, DOUBLE) if rule.name == "percentile" else Column("y", kind)

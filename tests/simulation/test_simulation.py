@@ -26,7 +26,7 @@ from tests.simulation.world import SECOND, Query, Tick, World, expected, lost, r
 from weft.algebra.query import Query as CompiledQuery
 from weft.algebra.windows import micros
 from weft.failpoint import POINTS
-from weft.registry import compiler
+from weft.sql import bind
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.store import letters, tend
@@ -211,7 +211,7 @@ def compiling_once() -> Iterator[None]:
             meanings[sql] = compile_query(sql, *known)
         return meanings[sql]
 
-    with patch.object(compiler, "compile_query", compile_once):
+    with patch.object(bind, "compile_query", compile_once):
         yield
 
 

@@ -11,11 +11,11 @@ from tests.sql.fakes import STREAMS, FakeAggregates
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.userdefined import define_aggregate
 from weft.algebra.expressions import Call, Column, Expression, Literal
-from weft.algebra.size import LETTERS, MAX_WRITTEN, size
+from weft.algebra.size import LETTERS_PER_PART, MAX_WRITTEN, size
 from weft.algebra.types import BOOLEAN, INT, STRING
 from weft.errors import SqlError
 from weft.sql.bind import compile_query
-from weft.sql.names import MAX_NAME, name_of
+from weft.sql.names import MAX_DERIVED_NAME, name_of
 from weft.sql.parse import parse_expression
 
 # What doubles with every level takes hours at thirty of them; nothing here takes a second.
@@ -100,7 +100,7 @@ def test_parts_are_counted_as_a_tree() -> None:
     for _ in range(200):
         found = Call("+", (found, found), INT)
     assert size(found) == 2**201 - 1
-    assert size(Literal("x" * LETTERS * 3, STRING)) == 4
+    assert size(Literal("x" * LETTERS_PER_PART * 3, STRING)) == 4
     flag = Column("f", BOOLEAN)
     written_out = Call("in", (flag, *[Literal(True, BOOLEAN)] * 5), BOOLEAN)
     assert size(written_out) == 1 + 5 + 5
@@ -111,7 +111,7 @@ def test_a_name_is_cut_before_it_grows() -> None:
     operand = nested(lambda x: f"CASE {x} WHEN 1 THEN 1 WHEN 2 THEN 2 END", 28, "a")
     found = name_of(parse_expression(operand))
     assert time.process_time() - start < PATIENCE
-    assert len(found) == MAX_NAME and found.startswith("CASE WHEN (CASE WHEN (")
+    assert len(found) == MAX_DERIVED_NAME and found.startswith("CASE WHEN (CASE WHEN (")
     assert name_of(parse_expression("CASE a WHEN 1 THEN 2 ELSE 3 END")) == "CASE WHEN (a = 1) THEN 2 ELSE 3 END"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Column
 from weft.algebra.types import STRING
 from weft.backend.driver import DriverBackend
@@ -21,9 +21,9 @@ from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.ledger import LateReaders, grain_of, horizon, merged_ledgers
 
 KEY = Dimension(Column("k", STRING))
-NODE = Node("n", True, (KEY,), (ROWS,), (), False, ("q",))
-OLD = {KEY.name: ["a"], ROWS.name: [3], "batch": [7], "window": ["w"]}
-NEW = {"watermark": [90], "window": ["w"], "batch": [8], ROWS.name: [2], KEY.name: ["b"]}
+NODE = Node("n", True, (KEY,), (ROW_COUNT,), (), False, ("q",))
+OLD = {KEY.name: ["a"], ROW_COUNT.name: [3], "batch": [7], "window": ["w"]}
+NEW = {"watermark": [90], "window": ["w"], "batch": [8], ROW_COUNT.name: [2], KEY.name: ["b"]}
 
 
 def stored(backend: DriverBackend, path: str, columns: dict[str, list[Any]]) -> SegmentRow:
@@ -45,7 +45,7 @@ def test_ledgers_without_watermarks_are_the_oldest(tmp_path: Path, reach: int | 
     written = backend.write("merged.parquet", rows)
     merged = files.read_table("merged.parquet", written.checksum).sort_by(KEY.name).to_pydict()
     if reach is None:
-        assert merged[KEY.name] == ["a", "b"] and merged[ROWS.name] == [3, 2]
+        assert merged[KEY.name] == ["a", "b"] and merged[ROW_COUNT.name] == [3, 2]
         assert merged["watermark"] == [EARLIEST, EARLIEST], "nobody tells watermarks apart"
     else:
         assert (merged[KEY.name], merged["watermark"]) == (["b"], [90 // grain_of(reach) * grain_of(reach)])

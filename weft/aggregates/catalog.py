@@ -1,4 +1,4 @@
-"""The aggregates that queries may use, built-in and user-defined; nothing outside this folder knows one by name."""
+"""The aggregates that queries may use, built-in and user-defined; nothing outside this folder knows their names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from weft.aggregates.rules import (
     ALIASES,
     BUILT_IN,
     BY_EVENT_TIME,
+    AggregateRule,
     Decomposition,
     Plain,
-    Rule,
     takes_boolean,
     takes_numbers,
 )
@@ -43,7 +43,7 @@ from weft.algebra.types import (
 )
 from weft.errors import SqlError
 
-# What a query does to an aggregate so that rows of others cannot make it fail.
+# Rewrites an aggregate of a query so that rows of other queries cannot make it fail.
 Guard = Callable[[Aggregate], Aggregate]
 
 
@@ -57,52 +57,53 @@ class UserRule:
     result: Expression
 
     def written(self, arguments: tuple[Expression, ...]) -> int:
-        """How many parts it has over these arguments, each of which stands wherever its parameter does."""
-        given = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
+        """How many parts the definition has once these arguments stand wherever their parameters do."""
+        sizes = {name: size(value) for (name, _), value in zip(self.parameters, arguments, strict=True)}
         nodes = (node for _, aggregate in self.statistics for node in walk(aggregate))
-        return size(self.result) + sum(given.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
+        return size(self.result) + sum(sizes.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
     def filled(self, arguments: tuple[Expression, ...]) -> Iterator[tuple[str, Aggregate]]:
-        """Its statistics with these arguments in the places of the parameters."""
-        given = {name: value for (name, _), value in zip(self.parameters, arguments, strict=True)}
+        """The statistics of the definition, with these arguments put for the parameters."""
+        values = {name: value for (name, _), value in zip(self.parameters, arguments, strict=True)}
 
         def fill(node: Expression) -> Expression | None:
-            return given.get(node.name) if isinstance(node, Column) else None
+            return values.get(node.name) if isinstance(node, Column) else None
 
         for name, aggregate in self.statistics:
-            found = transform(aggregate, fill)
-            assert isinstance(found, Aggregate)
-            yield name, found
+            filled = transform(aggregate, fill)
+            assert isinstance(filled, Aggregate)
+            yield name, filled
 
     def decompose(self, call: Aggregate, catalog: AggregateCatalog, guard: Guard) -> Plain:
-        kept: list[Statistic] = []
+        """The statistics of the definition taken apart, and its result over them."""
+        statistics: list[Statistic] = []
         results: dict[str, Expression] = {}
         for name, filled in self.filled(call.arguments):
-            part = catalog.decompose(replace(filled, where=_both(call.where, filled.where)), guard)
+            part = catalog.decompose(replace(filled, where=_both_conditions(call.where, filled.where)), guard)
             assert isinstance(part, Plain)
-            kept += part.statistics
+            statistics += part.statistics
             results[name] = part.result
 
         def read(node: Expression) -> Expression | None:
             return results.get(node.name) if isinstance(node, Column) else None
 
-        return Plain(tuple(kept), transform(self.result, read))
+        return Plain(tuple(statistics), transform(self.result, read))
 
 
-def _both(outer: Expression | None, inner: Expression | None) -> Expression | None:
-    """The condition of a call and that of a statistic in it, as one; the call's guards the statistic's."""
+def _both_conditions(outer: Expression | None, inner: Expression | None) -> Expression | None:
+    """The conjunction of a call's condition and its statistic's; the call's comes first and guards the other."""
     if inner is None:
         return outer
-    found = canonical(conjunction((*conjuncts(outer), *conjuncts(inner))) or TRUE)
-    return None if found == TRUE else found
+    condition = canonical(conjunction((*conjuncts(outer), *conjuncts(inner))) or TRUE)
+    return None if condition == TRUE else condition
 
 
-def _as_it_is(aggregate: Aggregate) -> Aggregate:
+def _unguarded(aggregate: Aggregate) -> Aggregate:
     return aggregate
 
 
 class AggregateCatalog:
-    """The aggregates that queries of one engine may use; immutable, so a snapshot is safe to share."""
+    """The aggregates that the queries of an engine may use; immutable, so a snapshot is safe to share."""
 
     def __init__(self, user: Mapping[str, UserRule] | None = None, *, event_time: str | None = None) -> None:
         self._rules = {rule.name: rule for rule in BUILT_IN}
@@ -119,7 +120,7 @@ class AggregateCatalog:
         return AggregateCatalog(self._user, event_time=event_time)
 
     def plus(self, rule: UserRule) -> AggregateCatalog:
-        """The catalog with one user-defined aggregate more."""
+        """The catalog with a further user-defined aggregate."""
         return AggregateCatalog({**self._user, rule.name: rule}, event_time=self._event_time)
 
     def bind(self, function: str, arguments: tuple[Expression, ...], distinct: bool) -> Aggregate:
@@ -137,7 +138,7 @@ class AggregateCatalog:
             name, arguments = BY_EVENT_TIME[name], (*arguments, Column(self._event_time, TIMESTAMP))
         if name == "count" and not arguments and not distinct:
             return Aggregate("count", (), BIGINT)
-        # A repeated value changes neither of these.
+        # A repeated value changes none of these results.
         distinct = distinct and name not in ("min", "max", "bool_and", "bool_or")
         rule = self._rules.get(f"{name} distinct" if distinct else name)
         if rule is None:
@@ -166,12 +167,12 @@ class AggregateCatalog:
         return Aggregate(name, arguments, rule.result(kinds), distinct)
 
     def written(self, aggregate: Aggregate) -> int:
-        """How many parts a user's own aggregate has where it is called; the others are no longer than they look."""
+        """How many parts the call of a user-defined aggregate has once written out; 0 for a built-in aggregate."""
         rule = self._user.get(aggregate.function)
         return 0 if rule is None else rule.written(aggregate.arguments)
 
-    def decompose(self, aggregate: Aggregate, guard: Guard = _as_it_is) -> Decomposition:
-        """What an aggregate is made of; the guard comes last, when a user's own is written out."""
+    def decompose(self, aggregate: Aggregate, guard: Guard = _unguarded) -> Decomposition:
+        """What an aggregate is made of; the guard is applied last, to the built-in aggregates of a definition."""
         if aggregate.function in self._user:
             return self._user[aggregate.function].decompose(aggregate, self, guard)
         name = f"{aggregate.function} distinct" if aggregate.distinct else aggregate.function
@@ -185,7 +186,7 @@ class AggregateCatalog:
                 f"{rule.name} takes {len(rule.parameters)} argument(s), without DISTINCT",
                 hint="Call it as create_aggregate defined it.",
             )
-        cast = []
+        casts = []
         for (name, kind), argument in zip(rule.parameters, arguments, strict=True):
             same_family = argument.type.is_numeric and kind.is_numeric
             if argument.type != kind and not same_family and argument.type != VOID:
@@ -194,14 +195,15 @@ class AggregateCatalog:
                     f"{rule.name}: {name} is {kind}, not {argument.type}",
                     hint=f"Use CAST(... AS {kind}).",
                 )
-            cast.append(argument if argument.type == kind else Cast(argument, kind))
-        check_written(rule.written(tuple(cast)))
-        for _, filled in rule.filled(tuple(cast)):
+            casts.append(argument if argument.type == kind else Cast(argument, kind))
+        check_written(rule.written(tuple(casts)))
+        for _, filled in rule.filled(tuple(casts)):
             check_growth_within(filled)
-        return Aggregate(rule.name, tuple(cast), rule.result.type)
+        return Aggregate(rule.name, tuple(casts), rule.result.type)
 
     @staticmethod
-    def _untyped_null(rule: Rule, argument: Expression) -> Expression:
+    def _untyped_null(rule: AggregateRule, argument: Expression) -> Expression:
+        """The argument, where NULL without a type gets a type that the rule accepts."""
         if argument.type != VOID:
             return argument
         kind = BOOLEAN if rule.accepts is takes_boolean else DOUBLE if rule.accepts is takes_numbers else STRING
@@ -209,6 +211,7 @@ class AggregateCatalog:
 
 
 def _fraction(share: Expression) -> Expression:
+    """The fraction of a percentile as a double; refuses what is no constant between 0 and 1."""
     while isinstance(share, Cast):
         share = share.operand
     value = share.value if isinstance(share, Literal) else None

@@ -1,7 +1,7 @@
 """Built-in aggregate functions as data: which statistics each needs, and how its result is made from them.
 
 A holistic aggregate (count distinct, percentile, median, mode) has no statistics of fixed size: it is answered from
-value counts, which are a node like any other with the value as one more dimension, shared by all who count that value.
+value counts, which are a node like any other with the value as a further dimension, shared by all that count it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from weft.algebra.expressions import (
 )
 from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, MAX_PRECISION, VOID, DataType, decimal
 
-# Spark sums decimals in ten digits more than they have: with so many or fewer there is room for all of the ten.
+# Spark sums decimals in ten digits more than they have; decimals of up to this many digits leave room for all ten.
 SUMMED_DIGITS = MAX_PRECISION - 10
-# Wider decimals are summed in two parts: so many low digits, and the others, which fit 64 bits.
+# Wider decimals are summed in two parts: this many low digits, and the high digits, which fit 64 bits.
 LOW_DIGITS = 20
 
 
@@ -39,7 +39,7 @@ class Plain:
 class Holistic:
     """An aggregate made of counts of values: `kind` says what is read from them, `fraction` which percentile.
 
-    Several `values` are counted together, as rows of values; one of them that is NULL makes the row none.
+    Several `values` are counted together, as rows of values; a row that holds a NULL does not count.
     """
 
     kind: str
@@ -53,10 +53,10 @@ Builder = Callable[[tuple[Expression, ...], Expression | None], Decomposition]
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One aggregate function: the types it takes, the type it returns, and what it is made of.
+class AggregateRule:
+    """An aggregate function: the types it takes, the type it returns, and what it is made of.
 
-    With `more` it takes `arity` arguments or more of them.
+    With `more` the function takes `arity` arguments or more.
     """
 
     name: str
@@ -67,20 +67,20 @@ class Rule:
     more: bool = False
 
     def takes(self, count: int) -> bool:
-        """Whether it takes this many arguments."""
+        """Whether the function takes this many arguments."""
         return count == self.arity or self.more and count > self.arity
 
 
-def slot(one: Statistic) -> Slot:
+def slot(statistic: Statistic) -> Slot:
     """The value of a merged statistic, as an operand."""
-    return Slot(one.name, one.type)
+    return Slot(statistic.name, statistic.type)
 
 
 def as_double(expression: Expression) -> Expression:
     return expression if expression.type == DOUBLE else Cast(expression, DOUBLE)
 
 
-def divide(left: Expression, right: Expression) -> Expression:
+def quotient_or_null(left: Expression, right: Expression) -> Expression:
     """left / right as doubles, NULL where right is zero."""
     quotient = Call("/", (as_double(left), as_double(right)), DOUBLE)
     zero = Call("=", (right, Literal(0, right.type) if right.type == BIGINT else Literal(0.0, DOUBLE)), BOOLEAN)
@@ -88,8 +88,8 @@ def divide(left: Expression, right: Expression) -> Expression:
 
 
 def _single_of(basic: str, arguments: tuple[Expression, ...], where: Expression | None) -> Plain:
-    one = statistic(basic, *arguments, where=where)
-    return Plain((one,), slot(one))
+    single = statistic(basic, *arguments, where=where)
+    return Plain((single,), slot(single))
 
 
 def _single(basic: str) -> Builder:
@@ -97,8 +97,9 @@ def _single(basic: str) -> Builder:
 
 
 def _total(arguments: tuple[Expression, ...], where: Expression | None) -> Plain:
-    """The sum. Statistics cover rows that the query leaves out, so none overflows: the total is judged when it is read.
+    """The sum of a value, from statistics that cannot overflow: they cover rows that the query leaves out, too.
 
+    Whether the total fits its type is checked when it is read.
     Integers of up to 32 bits and decimals of up to 28 digits need billions of rows to overflow their sums.
     """
     value = arguments[0]
@@ -115,14 +116,14 @@ def _total(arguments: tuple[Expression, ...], where: Expression | None) -> Plain
 
 
 def _high_unit(scale: int) -> Literal:
-    """What the high digits of a wide decimal count: one more than its low digits can hold."""
-    places = LOW_DIGITS - scale
-    kind = decimal(places + 1, 0) if places >= 0 else decimal(-places, -places)
-    return Literal(Decimal(10) ** places, kind)
+    """The value of a unit of the high digits of a wide decimal: the least value that its low digits cannot hold."""
+    exponent = LOW_DIGITS - scale
+    kind = decimal(exponent + 1, 0) if exponent >= 0 else decimal(-exponent, -exponent)
+    return Literal(Decimal(10) ** exponent, kind)
 
 
 def _double_sum(value: Expression, where: Expression | None) -> Statistic:
-    """The sum an average divides: of the integers themselves where that cannot overflow, so that sum() shares it."""
+    """The sum that an average divides; for integers that cannot overflow it is the sum that sum() has, too."""
     if value.type.is_integral and value.type != BIGINT:
         return statistic("sum", value, where=where)
     return statistic("sum", as_double(value), where=where)
@@ -133,14 +134,14 @@ def _average(arguments: tuple[Expression, ...], where: Expression | None) -> Pla
     count = statistic("count", value, where=where)
     if not value.type.is_decimal:
         total = _double_sum(value, where)
-        return Plain((total, count), divide(slot(total), slot(count)))
-    kept = _total(arguments, where)
+        return Plain((total, count), quotient_or_null(slot(total), slot(count)))
+    total_parts = _total(arguments, where)
     kind = _average_type((value.type,))
     # Spark divides straight into the type of the average: by way of the type of a quotient, which has room for more
-    # digits before the point and for fewer after it, the last ones would be lost.
-    quotient = Call("/", (kept.result, Cast(slot(count), decimal(20, 0))), kind)
+    # digits before the point and for fewer after it, the last digits would be lost.
+    quotient = Call("/", (total_parts.result, Cast(slot(count), decimal(20, 0))), kind)
     empty = Call("=", (slot(count), Literal(0, BIGINT)), BOOLEAN)
-    return Plain((*kept.statistics, count), Case(((empty, Literal(None, kind)),), quotient, kind))
+    return Plain((*total_parts.statistics, count), Case(((empty, Literal(None, kind)),), quotient, kind))
 
 
 def _average_type(arguments: tuple[DataType, ...]) -> DataType:
@@ -158,18 +159,18 @@ def _spread(*, sample: bool, root: bool) -> Builder:
         count, total = statistic("count", value, where=where), _double_sum(value, where)
         if value.type.is_integral and value.type != BIGINT:
             # Sums of integers are exact, so nothing is lost by subtracting them, and they merge by adding.
-            kept = statistic("squares", value, where=where)
-            distances: Expression = Call("squared_distances", (slot(count), slot(total), slot(kept)), DOUBLE)
+            squares = statistic("squares", value, where=where)
+            distances: Expression = Call("squared_distances", (slot(count), slot(total), slot(squares)), DOUBLE)
         else:
-            kept = statistic("m2", as_double(value), where=where, needs=(count, total))
-            distances = slot(kept)
-        below = Literal(1 if sample else 0, BIGINT)
+            squares = statistic("m2", as_double(value), where=where, needs=(count, total))
+            distances = slot(squares)
+        too_few = Literal(1 if sample else 0, BIGINT)
         freedom = Call("-", (as_double(slot(count)), Literal(1.0 if sample else 0.0, DOUBLE)), DOUBLE)
         variance: Expression = Call("/", (distances, freedom), DOUBLE)
         if root:
             variance = Call("sqrt", (variance,), DOUBLE)
-        few = Call("<=", (slot(count), below), BOOLEAN)
-        return Plain((count, total, kept), Case(((few, Literal(None, DOUBLE)),), variance, DOUBLE))
+        few = Call("<=", (slot(count), too_few), BOOLEAN)
+        return Plain((count, total, squares), Case(((few, Literal(None, DOUBLE)),), variance, DOUBLE))
 
     return build
 
@@ -178,8 +179,8 @@ def _at(basic: str) -> Builder:
     """min_by and max_by: the value at the least or greatest order."""
 
     def build(arguments: tuple[Expression, ...], where: Expression | None) -> Plain:
-        one = statistic(basic, *arguments, where=where)
-        return Plain((one,), Slot(f"{one.name}.v", one.type))
+        extreme = statistic(basic, *arguments, where=where)
+        return Plain((extreme,), Slot(f"{extreme.name}.v", extreme.type))
 
     return build
 
@@ -187,7 +188,7 @@ def _at(basic: str) -> Builder:
 def _holistic(kind: str, result: Callable[[tuple[DataType, ...]], DataType]) -> Builder:
     def build(arguments: tuple[Expression, ...], where: Expression | None) -> Holistic:
         values = tuple(dict.fromkeys(arguments)) if kind == "distinct" else arguments[:1]
-        # Rows that a FILTER leaves out must not count: as NULL they are no value.
+        # Rows that a FILTER leaves out must not count, so their value is NULL, which is never counted.
         if where is not None:
             values = tuple(Case(((where, value),), Literal(None, value.type), value.type) for value in values)
         fraction = None
@@ -224,24 +225,24 @@ def _always(kind: DataType) -> Callable[[tuple[DataType, ...]], DataType]:
     return lambda _: kind
 
 
-BUILT_IN: tuple[Rule, ...] = (
-    Rule("count", 1, _any, _always(BIGINT), _single("count")),
-    Rule("sum", 1, takes_numbers, _sum_type, _total),
-    Rule("avg", 1, takes_numbers, _average_type, _average),
-    Rule("min", 1, _any, _first, _single("min")),
-    Rule("max", 1, _any, _first, _single("max")),
-    Rule("bool_and", 1, takes_boolean, _first, _single("bool_and")),
-    Rule("bool_or", 1, takes_boolean, _first, _single("bool_or")),
-    Rule("var_pop", 1, takes_numbers, _always(DOUBLE), _spread(sample=False, root=False)),
-    Rule("var_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=False)),
-    Rule("stddev_pop", 1, takes_numbers, _always(DOUBLE), _spread(sample=False, root=True)),
-    Rule("stddev_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=True)),
-    Rule("min_by", 2, _any, _first, _at("least")),
-    Rule("max_by", 2, _any, _first, _at("greatest")),
-    Rule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT)), more=True),
-    Rule("percentile", 2, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
-    Rule("median", 1, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
-    Rule("mode", 1, _any, _first, _holistic("mode", _first)),
+BUILT_IN: tuple[AggregateRule, ...] = (
+    AggregateRule("count", 1, _any, _always(BIGINT), _single("count")),
+    AggregateRule("sum", 1, takes_numbers, _sum_type, _total),
+    AggregateRule("avg", 1, takes_numbers, _average_type, _average),
+    AggregateRule("min", 1, _any, _first, _single("min")),
+    AggregateRule("max", 1, _any, _first, _single("max")),
+    AggregateRule("bool_and", 1, takes_boolean, _first, _single("bool_and")),
+    AggregateRule("bool_or", 1, takes_boolean, _first, _single("bool_or")),
+    AggregateRule("var_pop", 1, takes_numbers, _always(DOUBLE), _spread(sample=False, root=False)),
+    AggregateRule("var_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=False)),
+    AggregateRule("stddev_pop", 1, takes_numbers, _always(DOUBLE), _spread(sample=False, root=True)),
+    AggregateRule("stddev_samp", 1, takes_numbers, _always(DOUBLE), _spread(sample=True, root=True)),
+    AggregateRule("min_by", 2, _any, _first, _at("least")),
+    AggregateRule("max_by", 2, _any, _first, _at("greatest")),
+    AggregateRule("count distinct", 1, _any, _always(BIGINT), _holistic("distinct", _always(BIGINT)), more=True),
+    AggregateRule("percentile", 2, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
+    AggregateRule("median", 1, takes_numbers, _always(DOUBLE), _holistic("percentile", _always(DOUBLE))),
+    AggregateRule("mode", 1, _any, _first, _holistic("mode", _first)),
 )
 
 ALIASES = {
@@ -256,5 +257,5 @@ ALIASES = {
     "last_value": "last",
 }
 
-# first and last by event time are the value at its least and greatest.
+# first and last by event time are the values at its least and at its greatest moment.
 BY_EVENT_TIME = {"first": "min_by", "last": "max_by"}

@@ -1,9 +1,8 @@
-"""Basic statistics: what is kept of many rows so that any split of them can be merged again.
+"""Basic statistics: the mergeable columns of nodes, which hold enough of many rows to be merged from any split of them.
 
-A statistic is a mergeable column of a node. This table is the only place that knows how one is built from rows (by
-Spark) and merged from partial rows (by the reading engine); planning and execution ask it and never look at names.
-The law every entry keeps: merging is associative and commutative, and merging the statistics of any split of some rows
-gives the statistics of all of them.
+The table BASICS alone knows how a statistic is built from rows (by Spark) and merged from partial rows (by the reading
+engine); planning and execution ask it and never look at names. The law every entry keeps: merging is associative and
+commutative, and merging the statistics of any split of a set of rows gives the statistics of the whole set.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from weft.sql.spelling import filter_text, spelled
 
 @dataclass(frozen=True)
 class Statistic:
-    """One mergeable column: a basic statistic over the argument expressions of the rows that satisfy `where`.
+    """A mergeable column: a basic statistic over the argument expressions of the rows that satisfy `where`.
 
-    `needs` are the statistics that its merge rule reads beside itself.
+    `needs` are the further statistics that its merge rule reads.
     """
 
     basic: str
@@ -35,7 +34,7 @@ class Statistic:
 
     @property
     def spelled(self) -> str:
-        """For people: as the aggregate that it is or is a part of, over expressions as they write them."""
+        """The text for people: the aggregate that the statistic serves, over expressions as people write them."""
         inside = ", ".join(map(spelled, self.arguments)) or "*"
         return f"{SPELLED.get(self.basic, self.basic)}({inside}){filter_text(self.where)}"
 
@@ -45,13 +44,13 @@ class Statistic:
         return f"{self.basic}({inside}){where}"
 
 
-# How basic statistics are called in a query, where that is another name.
+# The names that basic statistics have in a query, where these differ from their own.
 SPELLED = {"wide_sum": "sum", "least": "min_by", "greatest": "max_by"}
 
 
 @dataclass(frozen=True)
 class Basic:
-    """How a statistic comes to be.
+    """How a statistic is built from rows and merged from partial rows.
 
     build: Spark SQL over the arguments {0}, {1} (only of rows that count).
     merge: SQL over the column {c} and the needed columns {0}, {1}; {t} is the stored type.
@@ -80,15 +79,16 @@ def _sum(arguments: tuple[DataType, ...]) -> DataType:
 BASICS: dict[str, Basic] = {
     "count": Basic("count({0})", "CAST(coalesce(sum({c}), 0) AS BIGINT)", lambda _: BIGINT),
     "sum": Basic("sum({0})", "CAST(sum({c}) AS {t})", _sum),
-    # Of 64-bit integers: neither Spark nor a merge overflows, since the rows of a group may be those of other queries.
-    # Halves of 32 bits are summed as 64-bit integers.
+    # The sum of 64-bit integers. Rows of other queries may be in the group, so neither Spark nor a merge may overflow:
+    # halves of 32 bits are summed as 64-bit integers.
     "wide_sum": Basic(
         "CAST(CAST(sum(shiftright({0}, 32)) AS DECIMAL(38, 0)) * 4294967296 + sum({0} & 4294967295) "
         "AS DECIMAL(38, 0))",
         "CAST(sum({c}) AS {t})",
         lambda _: decimal(38, 0),
     ),
-    # Of integers of up to 32 bits, exactly: halves of 31 bits are summed as 64-bit integers, far cheaper than decimals.
+    # The sum of the squares of integers of up to 32 bits, exactly: halves of 31 bits are summed as 64-bit integers,
+    # which is far cheaper than decimals.
     "squares": Basic(
         "CAST(CAST(sum(shiftright(CAST({0} AS BIGINT) * {0}, 31)) AS DECIMAL(38, 0)) * 2147483648 "
         "+ sum((CAST({0} AS BIGINT) * {0}) & 2147483647) AS DECIMAL(38, 0))",
@@ -108,8 +108,8 @@ BASICS: dict[str, Basic] = {
         prepare="CAST(sum({1}) OVER {w} AS DOUBLE) / nullif(sum({0}) OVER {w}, 0)",
     ),
     # The value {0} at the least and greatest {1}. Ties go by the value, nulls first, in both engines alike: without
-    # a rule of our own the answer would depend on how rows were split. nullif(.., NULL) changes no value, it only
-    # says that there may be none: Arrow refuses a struct that is NULL where one of its fields never is.
+    # a rule of our own the answer would depend on how rows were split. nullif(.., NULL) changes no value and only
+    # makes a field nullable: Arrow refuses a struct that is NULL and has a field that is not nullable.
     "least": Basic(
         "min(IF({1} IS NULL, NULL, struct(nullif({1}, NULL) AS o, nullif({0} IS NOT NULL, NULL) AS p, "
         "nullif({0}, NULL) AS v)))",
@@ -130,16 +130,17 @@ BASICS: dict[str, Basic] = {
 def statistic(
     basic: str, *arguments: Expression, where: Expression | None = None, needs: tuple[Statistic, ...] = ()
 ) -> Statistic:
-    """The statistic of this kind over these arguments, with the type it is stored in."""
+    """The basic statistic of this name over these arguments, with the type it is stored in."""
     kind = BASICS[basic].result(tuple(argument.type for argument in arguments))
     return Statistic(basic, arguments, kind, where, needs)
 
 
-ROWS = statistic("count")
+# count(*), which every node holds.
+ROW_COUNT = statistic("count")
 
 
-def hashable(one: Statistic) -> bool:
-    """Whether Spark can aggregate it in a hash map; a single one that cannot turns the whole aggregate into a sort."""
-    if one.basic == "count":
+def hashable(statistic: Statistic) -> bool:
+    """Whether Spark can aggregate a statistic in a hash map; where it cannot, the whole aggregate becomes a sort."""
+    if statistic.basic == "count":
         return True
-    return BASICS[one.basic].hashable and one.type.name != "string"
+    return BASICS[statistic.basic].hashable and statistic.type.name != "string"

@@ -1,10 +1,10 @@
-"""Equivalent spellings are one tree, and the tree means what the text meant.
+"""The canonical form of expressions: equivalent spellings become the same tree, which means what the text meant.
 
-Comparisons are = < <= with a constant on the right of =, and know one zero, 0.0; NOT stands only before what cannot
-absorb it; the parts of AND and OR are flat, without repeats and in one order; x = 1 OR x = 2 is x IN (1, 2). Values
-never change: nothing is re-associated, and no error is folded away. Parts that can fail on a row stay behind those that
-cannot, in the order in which they were written, because `port <> 0 AND length / port > 5` is a guard and its halves
-must not change places.
+Comparisons are = < <= with a constant on the right of =, and have a single zero, 0.0; NOT stands only before what
+cannot absorb it; the parts of AND and OR are flat, without repeats and sorted; x = 1 OR x = 2 is x IN (1, 2).
+Values never change: nothing is re-associated, and no error is folded away. Parts that can fail on a row stay behind the
+parts that cannot, in the order in which they were written, because `port <> 0 AND length / port > 5` is a guard and its
+halves must not be swapped.
 
 Idempotent: canonical(canonical(e)) == canonical(e).
 """
@@ -27,17 +27,17 @@ UNKNOWN = Literal(None, BOOLEAN)
 
 
 def canonical(expression: Expression, done: dict[int, Expression] | None = None) -> Expression:
-    """The one tree for everything that is spelled like this or equivalently.
+    """The tree that this expression and all its equivalent spellings have in common.
 
-    A node that stands in several places is rewritten once; `done` holds the answers, by the identity of the nodes, for
-    a caller who asks about many parts of one tree.
+    A node that several parents share is rewritten once; `done` holds the rewritten nodes, by the identity of the
+    original nodes, for a caller who asks about many parts of the same tree.
     """
     done = {} if done is None else done
-    found = done.get(id(expression))
-    if found is None:
+    rewritten = done.get(id(expression))
+    if rewritten is None:
         parts = tuple(canonical(part, done) for part in children(expression))
-        found = done[id(expression)] = _rewrite(with_children(expression, parts))
-    return found
+        rewritten = done[id(expression)] = _rewrite(with_children(expression, parts))
+    return rewritten
 
 
 def negated(expression: Expression) -> Expression:
@@ -62,7 +62,7 @@ def negated(expression: Expression) -> Expression:
 
 
 def _rewrite(node: Expression) -> Expression:
-    """A node over canonical parts, made canonical itself."""
+    """The canonical form of a node whose parts are canonical."""
     match node:
         case Call(function="and" | "or"):
             return _connect(node.function, node.arguments)
@@ -121,8 +121,8 @@ def _merged(operator: str, parts: Sequence[Expression]) -> list[Expression]:
             merged.append(part)
         elif key not in done:
             done.add(key)
-            found = _membership(key, groups[key])
-            merged.append(found if operator == "or" else negated(found))
+            membership = _membership(key, groups[key])
+            merged.append(membership if operator == "or" else negated(membership))
     return merged
 
 
@@ -140,15 +140,15 @@ def _choices(operator: str, part: Expression) -> tuple[Expression | None, tuple[
 
 
 def _ordered(parts: Iterable[Expression]) -> tuple[Expression, ...]:
-    """Without repeats: first the parts that cannot fail, by their text, then the others as they stand."""
+    """The parts without repeats: first the parts that cannot fail, by their text, then the others as they stand."""
     distinct = list(dict.fromkeys(parts))
     safe = [part for part in distinct if not can_fail(part)]
     return tuple(sorted(safe, key=text)) + tuple(part for part in distinct if can_fail(part))
 
 
 def _comparison(operator: str, left: Expression, right: Expression) -> Expression:
-    left, right = map(_one_zero, _narrowed(left, right))
-    if operator in ("=", "<=>") and _place(right) < _place(left):
+    left, right = map(_positive_zero, _narrowed(left, right))
+    if operator in ("=", "<=>") and _operand_order(right) < _operand_order(left):
         left, right = right, left
     if isinstance(left, Literal) and isinstance(right, Literal):
         known = _compare(operator, left, right)
@@ -165,22 +165,23 @@ def _comparison(operator: str, left: Expression, right: Expression) -> Expressio
     return Call(operator, (left, right), BOOLEAN)
 
 
-def _one_zero(expression: Expression) -> Expression:
-    """0.0 for -0.0: no comparison tells them apart."""
+def _positive_zero(expression: Expression) -> Expression:
+    """0.0 for the constant -0.0, since no comparison tells them apart; every other expression as it is."""
     if isinstance(expression, Literal) and expression.type.is_fractional and expression.value == 0:
         return Literal(0.0, expression.type)
     return expression
 
 
-def _place(expression: Expression) -> tuple[bool, str]:
+def _operand_order(expression: Expression) -> tuple[bool, str]:
+    """The sort key of an operand that may stand on either side: constants last, the others by their text."""
     return isinstance(expression, Literal), text(expression)
 
 
 def _narrowed(left: Expression, right: Expression) -> tuple[Expression, Expression]:
-    """CAST(small AS bigint) = bigint 5 as small = 5: the same rows, found under the column's own name and type."""
+    """The sides of CAST(small AS bigint) = bigint 5 as in small = 5: the same rows, without the cast."""
     for this, other in ((left, right), (right, left)):
-        if isinstance(this, Cast) and isinstance(other, Literal) and (found := _narrow(this, other)) is not None:
-            return (this.operand, found) if this is left else (found, this.operand)
+        if isinstance(this, Cast) and isinstance(other, Literal) and (narrow := _narrow(this, other)) is not None:
+            return (this.operand, narrow) if this is left else (narrow, this.operand)
     return left, right
 
 
@@ -189,7 +190,7 @@ def _narrow(wide: Cast, constant: Literal) -> Literal | None:
     source, target, value = wide.operand.type, wide.type, constant.value
     if not source.is_integral or isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    # A double holds every integer of 15 digits exactly, a float every one of six.
+    # A double holds every integer of 15 digits exactly, a float every integer of six.
     rooms = {**INTEGRAL_DIGITS, "double": 15, "float": 6, "decimal": target.precision - target.scale}
     if INTEGRAL_DIGITS[source.name] > rooms[target.name] or not isfinite(value):
         return None
@@ -206,13 +207,13 @@ def _compare(operator: str, left: Literal, right: Literal) -> Literal | None:
         return None
     if operator in ("=", "<=>"):
         return Literal(left.value == right.value, BOOLEAN)
-    less = left.value < right.value  # type: ignore[operator]  # both sides have one type
+    less = left.value < right.value  # type: ignore[operator]  # both sides have the same type
     return Literal(less or (operator == "<=" and left.value == right.value), BOOLEAN)
 
 
 def _membership(operand: Expression, values: Iterable[Expression]) -> Expression:
-    """x IN (...): constants sorted and once, one value is =, and a NULL in the list is OR NULL."""
-    distinct = list(dict.fromkeys(map(_one_zero, values)))
+    """x IN (...) with sorted constants and no repeats; a single value makes it =, and a NULL in the list OR NULL."""
+    distinct = list(dict.fromkeys(map(_positive_zero, values)))
     known = [value for value in distinct if not (isinstance(value, Literal) and value.value is None)]
     if len(known) < len(distinct):
         inside = [_membership(operand, known)] if known else []
@@ -233,11 +234,12 @@ def _value_order(expression: Expression) -> tuple[bool, float, str]:
     """Constants before other values, numbers by size and the rest by their text."""
     constant = isinstance(expression, Literal)
     value = expression.value if isinstance(expression, Literal) else None
-    size = float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
-    return not constant, size, text(expression)
+    magnitude = float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
+    return not constant, magnitude, text(expression)
 
 
 def _arithmetic(node: Call) -> Expression:
+    """Arithmetic on whole constants as its result, where that fits; the operands of + and * in a fixed order."""
     values = [part.value for part in node.arguments if isinstance(part, Literal) and part.type.is_integral]
     whole = [value for value in values if isinstance(value, int)]
     if node.type.is_integral and len(whole) == len(node.arguments):
@@ -251,28 +253,30 @@ def _arithmetic(node: Call) -> Expression:
             case _:
                 result = -whole[0]
         return Literal(result, node.type) if fits(result, node.type) else node
-    if node.function in ("+", "*") and _place(node.arguments[1]) < _place(node.arguments[0]):
+    if node.function in ("+", "*") and _operand_order(node.arguments[1]) < _operand_order(node.arguments[0]):
         return replace(node, arguments=node.arguments[::-1])
     return node
 
 
 def _coalesce(node: Call) -> Expression:
+    """coalesce without nested calls, repeats, constant NULLs and what stands behind another constant."""
     flat: list[Expression] = []
     for part in node.arguments:
         flat.extend(part.arguments if isinstance(part, Call) and part.function == "coalesce" else (part,))
-    kept: list[Expression] = []
+    arguments: list[Expression] = []
     for part in dict.fromkeys(flat):
         if not isinstance(part, Literal) or part.value is not None:
-            kept.append(part)
+            arguments.append(part)
         # What stands behind a constant is never looked at.
         if isinstance(part, Literal) and part.value is not None:
             break
-    if len(kept) < 2:
-        return kept[0] if kept else Literal(None, node.type)
-    return replace(node, arguments=tuple(kept))
+    if len(arguments) < 2:
+        return arguments[0] if arguments else Literal(None, node.type)
+    return replace(node, arguments=tuple(arguments))
 
 
 def _case(node: Case) -> Expression:
+    """CASE without the branches that no row reaches."""
     branches: list[tuple[Expression, Expression]] = []
     otherwise = node.otherwise
     for test, value in node.branches:

@@ -1,7 +1,7 @@
-"""Two types meet as they meet in Spark with ANSI rules, and every conversion that takes is written out as a cast.
+"""Implicit conversions as in Spark with ANSI rules: the common type of operands, and every conversion as a cast.
 
-One deliberate difference: Spark converts a string column that meets a number or a date, and one bad row then fails the
-whole tick. We ask the user to write that cast; a string constant is converted here, once.
+A deliberate difference: Spark converts a string column that meets a number or a date, and a single bad row then fails
+the whole tick. We ask the user to write that cast; a string constant is converted here, once.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ CAST_HINT = "Say what you mean with CAST(... AS ...), or TRY_CAST where some val
 
 
 def wrong_type(message: str, hint: str = "") -> SqlError:
-    """A refusal that the binder gives a place."""
+    """A refusal, to which the binder adds the position."""
     return SqlError("wrong-type", message, hint=hint)
 
 
-def show(expression: Expression) -> str:
-    """An expression for a message: short."""
-    found = text(expression)
-    return found if len(found) <= 60 else found[:57] + "..."
+def short_text(expression: Expression) -> str:
+    """The text of an expression, cut short for a message."""
+    full = text(expression)
+    return full if len(full) <= 60 else full[:57] + "..."
 
 
 def described(expression: Expression) -> str:
     """An expression and its type, for a message."""
-    return f"{show(expression)} ({expression.type})"
+    return f"{short_text(expression)} ({expression.type})"
 
 
 def wider_decimal(left: DataType, right: DataType) -> DataType:
@@ -79,30 +79,30 @@ def cast(expression: Expression, kind: DataType) -> Expression:
     if expression.type == kind:
         return expression
     if isinstance(expression, Literal):
-        found = convert(expression, kind)
-        if found is not None:
-            return found
+        converted = convert(expression, kind)
+        if converted is not None:
+            return converted
     return Cast(expression, kind)
 
 
 def implicit(expression: Expression, kind: DataType) -> Expression:
     """The expression as another type because of where it stands; refuses what should be said."""
     if expression.type == STRING and kind != STRING and not isinstance(expression, Literal):
-        raise wrong_type(f"{show(expression)} is string where {kind} is needed", CAST_HINT)
+        raise wrong_type(f"{short_text(expression)} is string where {kind} is needed", CAST_HINT)
     if not _meets(expression.type, kind):
-        raise wrong_type(f"{show(expression)} is {expression.type} where {kind} is needed", CAST_HINT)
+        raise wrong_type(f"{short_text(expression)} is {expression.type} where {kind} is needed", CAST_HINT)
     return cast(expression, kind)
 
 
 def _meets(source: DataType, target: DataType) -> bool:
-    """Whether Spark casts from one type to another unasked."""
+    """Whether Spark casts from the source type to the target type unasked."""
     if source in (target, VOID, STRING) or target == STRING:
         return source.name != "window"
     return (source.is_numeric and target.is_numeric) or {source.name, target.name} == {"date", "timestamp"}
 
 
 def castable(source: DataType, target: DataType) -> bool:
-    """Whether Spark has a cast from one type to another at all."""
+    """Whether Spark has a cast from the source type to the target type at all."""
     if source in (target, VOID, STRING) or target == STRING:
         return source.name != "window" and target.name != "window"
     if source.is_numeric or source.name == "boolean":
@@ -113,17 +113,18 @@ def castable(source: DataType, target: DataType) -> bool:
 
 
 def common_type(expressions: Sequence[Expression], *, strings: bool = True) -> DataType:
-    """The one type of the branches of CASE or the values of IN; `strings` says whether constant strings may join."""
+    """The common type of the branches of CASE or the values of IN; `strings` says whether constant strings may join."""
     # Spark looks at strings first: (1.5, '7') meet as double, whatever stands first.
     kinds = sorted((expression.type for expression in expressions), key=lambda kind: kind != STRING)
-    found = VOID
+    common = VOID
     for kind in kinds:
-        met = wider(found, kind) if strings or (found == STRING) == (kind == STRING) or VOID in (found, kind) else None
+        alike = strings or (common == STRING) == (kind == STRING) or VOID in (common, kind)
+        met = wider(common, kind) if alike else None
         if met is None:
             shown = ", ".join(dict.fromkeys(str(expression.type) for expression in expressions))
             raise wrong_type(f"values of different types meet: {shown}", CAST_HINT)
-        found = met
-    return found
+        common = met
+    return common
 
 
 def unify(expressions: Sequence[Expression], *, strings: bool = True) -> tuple[tuple[Expression, ...], DataType]:
@@ -138,6 +139,7 @@ def decimal_types(left: Expression, right: Expression) -> tuple[DataType, DataTy
 
 
 def _beside(side: Expression, other: Expression) -> DataType:
+    """The type of an operand beside another: a decimal for an integer whose neighbour is a decimal."""
     if not side.type.is_integral or not other.type.is_decimal:
         return side.type
     return digits_of(side) if isinstance(side, Literal) and side.value is not None else as_decimal(side.type)

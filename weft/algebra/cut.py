@@ -1,7 +1,7 @@
-"""Cutting a tree into blocks, which the network can share, and the finish above them.
+"""Cut a tree into blocks, which the network can share, and the finish above them.
 
-The largest subtrees of the shape group(filter(scan)) are blocks. What stands above one, as project(limit(order(filter
-(...)))), is its finish. A tree that the engine has no way to answer yet is refused by the words of SQL.
+The largest subtrees of the shape group(filter(scan)) are blocks. What stands above a block, as project(limit(order(
+filter(...)))), is its finish. A tree that the engine has no way to answer yet is refused by the words of SQL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from weft.errors import Position, SqlError
 
 
 def cut(relation: Relation) -> Query:
-    """The query that a tree is; refused where it is not one block with a finish."""
+    """The query that a tree stands for; refuses a tree that is not a single block with a finish."""
     _refuse_unanswered(relation)
     if not isinstance(relation, Project):
         raise _unsupported("a query whose last step is not SELECT")
@@ -55,19 +55,20 @@ def _block(relation: Relation) -> Block:
     if not isinstance(scan, Scan):
         raise _unsupported("a subquery in FROM")
     if not isinstance(scan.window, Running) and not relation.keys:
-        # It has a row for a window without rows; a node has none.
+        # Such a query has a result row even for a window without rows; a node has none.
         raise _unsupported("a window that no GROUP BY names")
     groups = tuple(key for key in relation.keys if key != THE_WINDOW)
     return Block(scan.feed, scan.window, groups, where, relation.aggregates)
 
 
 def _refuse_unanswered(relation: Relation) -> None:
-    for one in walk(relation):
-        match one:
+    """Refuse the relations that no engine of ours answers yet."""
+    for part in walk(relation):
+        match part:
             case Join():
                 raise _unsupported("JOIN")
             case SetOperator():
-                raise _unsupported(one.kind.upper())
+                raise _unsupported(part.kind.upper())
             case Over():
                 raise _unsupported("OVER")
             case _:

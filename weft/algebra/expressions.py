@@ -1,7 +1,8 @@
 """The canonical expression: small immutable trees with types, and nothing of any SQL dialect.
 
-Two spellings of one meaning become one tree (weft/algebra/canonical.py), so equality of trees is equality of meaning as
-far as Weft knows it. `text` prints a tree; the print is stable and names the tree wherever it is stored.
+Two spellings of the same meaning become the same tree (weft/algebra/canonical.py), so equality of trees is
+equality of meaning as far as Weft knows it. `text` prints a tree; the print is stable and names the tree wherever it is
+stored.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def transform(expression: Expression, rule: Callable[[Expression], Expression | 
     return with_children(expression, tuple(transform(part, rule) for part in children(expression)))
 
 
-def columns_of(expression: Expression) -> frozenset[str]:
+def column_names(expression: Expression) -> frozenset[str]:
     """The names of the feeds' columns that an expression reads."""
     return frozenset(node.name for node in walk(expression) if isinstance(node, Column))
 
@@ -173,8 +174,8 @@ def conjunction(parts: tuple[Expression, ...]) -> Expression | None:
     return Call("and", parts, BOOLEAN)
 
 
-# Of a name, each of four bits: with 96 bits no two of any number of names that there may be are alike by chance.
-DIGITS = 24
+# The hexadecimal digits of an identity, each of four bits: 96 bits make two equal identities by chance unthinkable.
+IDENTITY_DIGITS = 24
 
 INFIX = {"+", "-", "*", "/", "%", "div", "=", "<", "<=", "<=>", "and", "or", "&", "|", "^"}
 
@@ -266,4 +267,4 @@ def literal_text(literal: Literal) -> str:
 def identity(prefix: str, *parts: str) -> str:
     """A short stable name for what the parts describe; the same parts give the same name in any process."""
     digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-    return f"{prefix}_{digest[:DIGITS]}"
+    return f"{prefix}_{digest[:IDENTITY_DIGITS]}"

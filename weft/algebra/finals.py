@@ -1,4 +1,4 @@
-"""What is computed once groups are known: over aggregates and the window only what every reading engine can compute."""
+"""Expressions over the result of a group: which parts only Spark can compute, and whether it can do so ahead."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The functions and operators that a query may use: an allow-list, as data. What is not here is refused.
 
-All of them are deterministic and read nothing but their arguments. `portable` ones give Spark's value in the engine
-that reads results, too.
+All of them are deterministic and read nothing but their arguments. The `portable` functions give
+Spark's value in the engine that reads results, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from weft.algebra.rewrites import (
 )
 from weft.algebra.signatures import (
     Arguments,
-    Rule,
+    CallRule,
     anything,
     arithmetic,
     bits,
@@ -74,12 +74,12 @@ MANY = 1000
 
 @dataclass(frozen=True)
 class Function:
-    """A function or operator: its one name, other spellings, how many arguments, and what a call of it becomes."""
+    """A function or operator: its canonical name, other spellings, how many arguments, and what a call becomes."""
 
     name: str
     least: int
     most: int
-    rule: Rule
+    rule: CallRule
     aliases: tuple[str, ...] = ()
 
     @property
@@ -121,7 +121,8 @@ def _portable_cast(source: DataType, target: DataType) -> bool:
     return (source.is_numeric or source == BOOLEAN) and (target.is_numeric or target == BOOLEAN)
 
 
-def _one(rule: Rule, *names: str) -> Iterable[Function]:
+def _unary(rule: CallRule, *names: str) -> Iterable[Function]:
+    """Functions of a single argument that share a rule."""
     return (Function(name, 1, 1, rule) for name in names)
 
 
@@ -173,7 +174,7 @@ NUMBERS = (
     Function("sign", 1, 1, _REAL, aliases=("signum",)),
     Function("pow", 2, 2, _REAL, aliases=("power",)),
     Function("ln", 1, 1, _REAL, aliases=("log",)),
-    *_one(_REAL, "sqrt", "cbrt", "exp", "log10", "log2"),
+    *_unary(_REAL, "sqrt", "cbrt", "exp", "log10", "log2"),
     Function("isnan", 1, 1, not_a_number),
     Function("nanvl", 2, 2, not_a_number),
     Function("&", 2, 2, bits),
@@ -188,7 +189,7 @@ NUMBERS = (
 STRINGS = (
     Function("upper", 1, 1, _TEXT, aliases=("ucase",)),
     Function("lower", 1, 1, _TEXT, aliases=("lcase",)),
-    *_one(_TEXT, "trim", "ltrim", "rtrim", "reverse", "initcap"),
+    *_unary(_TEXT, "trim", "ltrim", "rtrim", "reverse", "initcap"),
     Function("ascii", 1, 1, fixed(STRING, returns=INT)),
     Function("length", 1, 1, fixed(STRING, returns=INT), aliases=("char_length", "character_length", "len")),
     Function("concat", 1, MANY, checked(_TEXT, no_check)),
@@ -216,8 +217,8 @@ STRINGS = (
 )
 TIMES = (
     Function("day", 1, 1, _PART, aliases=("dayofmonth",)),
-    *_one(_PART, "year", "quarter", "month", "dayofweek", "dayofyear", "weekofyear"),
-    *_one(_CLOCK, "hour", "minute", "second"),
+    *_unary(_PART, "year", "quarter", "month", "dayofweek", "dayofyear", "weekofyear"),
+    *_unary(_CLOCK, "hour", "minute", "second"),
     # EXTRACT(SECOND FROM x), with the microseconds that second(x) leaves out.
     Function("extract_second", 1, 1, fixed(TIMESTAMP, returns=decimal(8, 6))),
     Function("last_day", 1, 1, fixed(DATE, returns=DATE)),
@@ -229,9 +230,9 @@ TIMES = (
     Function("make_date", 3, 3, fixed(INT, returns=DATE)),
     Function("date_format", 2, 2, checked(fixed(TIMESTAMP, STRING, returns=STRING), date_pattern)),
     Function("unix_timestamp", 1, 1, exactly("timestamp", "date", returns=BIGINT)),
-    *_one(exactly("timestamp", returns=BIGINT), "unix_micros", "unix_millis", "unix_seconds"),
+    *_unary(exactly("timestamp", returns=BIGINT), "unix_micros", "unix_millis", "unix_seconds"),
     Function("timestamp_seconds", 1, 1, exactly(*_WHOLE, "double", "float", "decimal", returns=TIMESTAMP)),
-    *_one(exactly(*_WHOLE, returns=TIMESTAMP), "timestamp_millis", "timestamp_micros"),
+    *_unary(exactly(*_WHOLE, returns=TIMESTAMP), "timestamp_millis", "timestamp_micros"),
     Function("to_date", 1, 1, to_moment(DATE)),
     Function("to_timestamp", 1, 1, to_moment(TIMESTAMP)),
 )
@@ -252,16 +253,16 @@ NONDETERMINISTIC = frozenset("""
 FORBIDDEN = frozenset({"java_method", "reflect", "try_reflect", "transform"})
 
 
-# Operators: their names here are no names of functions in SQL.
+# The canonical names of operators, which are no names of functions in SQL.
 OPERATORS = frozenset({"and", "or", "not", "in", "div", "is_null", "negate", "extract_second"})
 
 
 def function_named(name: str, others: Iterable[str] = ()) -> Function:
     """The function of a name in any case, or the refusal that fits."""
     word = name.lower()
-    found = FUNCTIONS.get(word)
-    if found is not None and word[0].isalpha() and word not in OPERATORS:
-        return found
+    function = FUNCTIONS.get(word)
+    if function is not None and word[0].isalpha() and word not in OPERATORS:
+        return function
     if word in NONDETERMINISTIC:
         raise SqlError("nondeterministic-function", f"{word} gives another value each time it is asked",
                        hint="Use the stream's columns; a query must give the same result when it is computed again.")

@@ -1,4 +1,4 @@
-"""How long a string can become: each function that lengthens one has a bound, and bounds multiply where they nest.
+"""How long a string can become: each function that lengthens strings has a bound, and bounds multiply where they nest.
 
 Lengths are in characters. A string that is read from a row counts as a hundred, whatever it is: the bound says how many
 times longer than that a result may be. A constant counts by its own length.
@@ -14,10 +14,10 @@ from weft.algebra.regexes import ITEM
 from weft.algebra.types import STRING
 from weft.errors import SqlError
 
-READ = 100
-MAX_LENGTH = 10_000 * READ
-# A date pattern has a hundred letters; none of them, alternating, becomes more than seven digits. Hashes are shorter.
-MADE = 800
+READ_LENGTH = 100
+MAX_LENGTH = 10_000 * READ_LENGTH
+# The longest date or hash: a date pattern has a hundred letters, none of which, alternating, gives over seven digits.
+FORMATTED_LENGTH = 800
 
 
 def check_growth(expression: Expression) -> None:
@@ -27,29 +27,29 @@ def check_growth(expression: Expression) -> None:
 
 
 def check_growth_within(expression: Expression) -> None:
-    """The same for every string in it: where something is put in the place of a column, all of them may be longer."""
+    """Refuse an expression if any string within it may grow so: with arguments put for columns, each may be longer."""
     for node in walk(expression):
         check_growth(node)
 
 
 def _length(expression: Expression) -> int:
-    """An upper bound on the length of a string; kept with the node, since a string is looked at with all around it."""
+    """An upper bound on the length of a string; stored with the node, since every node above asks for it again."""
     if expression.type != STRING:
-        return READ
-    kept: int | None = expression.__dict__.get("_length")
-    if kept is None:
-        kept = _call(expression) if isinstance(expression, Call) else _other(expression)
-        object.__setattr__(expression, "_length", kept)
-    return kept
+        return READ_LENGTH
+    length: int | None = expression.__dict__.get("_length")
+    if length is None:
+        length = _call_length(expression) if isinstance(expression, Call) else _other_length(expression)
+        object.__setattr__(expression, "_length", length)
+    return length
 
 
-def _other(expression: Expression) -> int:
+def _other_length(expression: Expression) -> int:
     if isinstance(expression, Literal):
         return len(expression.value) if isinstance(expression.value, str) else 0
-    return max(map(_length, children(expression)), default=READ)
+    return max(map(_length, children(expression)), default=READ_LENGTH)
 
 
-def _call(call: Call) -> int:
+def _call_length(call: Call) -> int:
     parts = [_length(part) for part in call.arguments]
     match call.function:
         case "concat":
@@ -63,26 +63,26 @@ def _call(call: Call) -> int:
         case "replace":
             return parts[0] * max(parts[2], 1)
         case "regexp_replace":
-            # A pattern may match nothing at all, and so at every place and the end. What $1 stands for adds up to no
-            # more than the whole, which its two characters count for.
+            # A pattern may match nothing at all, and so before every character and at the end. What $1 stands
+            # for adds up to no more than the whole string, which its two characters count for.
             return parts[0] + (parts[0] + 1) * parts[2]
         case "date_format" | "md5" | "sha1" | "sha2":
-            return MADE
+            return FORMATTED_LENGTH
         case _:
-            return max(parts, default=READ)
+            return max(parts, default=READ_LENGTH)
 
 
 def _count(call: Call) -> int:
-    """How often repeat repeats, or how long lpad and rpad make it: a constant, for all that is ever called."""
+    """How often repeat repeats, or how long lpad and rpad make a string: a constant, as the rule of the call checks."""
     count = call.arguments[1]
-    return count.value if isinstance(count, Literal) and isinstance(count.value, int) else READ
+    return count.value if isinstance(count, Literal) and isinstance(count.value, int) else READ_LENGTH
 
 
 def check_copies(pattern: str, replacement: str) -> None:
-    """Refuse a replacement with a group that is only looked at: matches overlap there, and each may be the whole."""
+    """Refuse a replacement that copies a group within a lookaround: such matches overlap, and each may be the whole."""
     looked_at, groups = _looked_at(pattern)
-    for found in re.findall(r"\\.|\$([0-9]+)", replacement, re.DOTALL):
-        digits = found
+    for number in re.findall(r"\\.|\$([0-9]+)", replacement, re.DOTALL):
+        digits = number
         # Java takes as many digits as there is a group for.
         while len(digits) > 1 and int(digits) > groups:
             digits = digits[:-1]
@@ -92,7 +92,7 @@ def check_copies(pattern: str, replacement: str) -> None:
 
 
 def _looked_at(pattern: str) -> tuple[set[int], int]:
-    """The numbers of the groups inside of lookarounds, and how many groups there are."""
+    """The numbers of the groups inside lookarounds, and the number of all groups."""
     looked_at: set[int] = set()
     open_: list[bool] = []
     groups = 0

@@ -1,7 +1,7 @@
-"""A constant has the value and the type that Spark gives it, or it is refused before anything runs.
+"""Constants, with the value and the type that Spark gives them; others are refused before anything runs.
 
 `convert` answers a cast of a constant at plan time. It answers None where the cast must be left to Spark (the value
-would not fit, or the result is not exact), so that no error of the user's is folded away.
+would not fit, or the result is not exact), so that no error of the query is folded away.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ FALSE = Literal(False, BOOLEAN)
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 DATE_TEXT = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
-# The name of a zone stands only behind seconds, as in Spark.
+# As in Spark, the name of a zone may only follow seconds.
 TIME_TEXT = re.compile(
     DATE_TEXT.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
     r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::\d{2})?|(?(6)[A-Z]\w*(?:/[A-Z][\w+-]*)+|(?!)))?)?", re.ASCII)
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole number in plain digits; ² and ٣ are digits to Python, too, and no number here."""
+    """Whether a text is a whole number in plain digits; ² and ٣, digits to Python, are no number here."""
     return text.isascii() and text.isdecimal()
 
 
@@ -120,11 +120,13 @@ def convert(literal: Literal, kind: DataType) -> Literal | None:
 
 
 def _whole(value: Decimal, kind: DataType) -> Literal | None:
+    """The value without its fraction as an integral type, or None where it does not fit."""
     whole = int(value.to_integral_value(ROUND_DOWN))
     return Literal(whole, kind) if fits(whole, kind) else None
 
 
 def _rounded(value: Decimal, kind: DataType) -> Literal | None:
+    """The value rounded to a decimal type, or None where it does not fit."""
     with localcontext(prec=2 * MAX_PRECISION + 2):
         try:
             exact = _unsigned_zero(value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP))
@@ -135,6 +137,7 @@ def _rounded(value: Decimal, kind: DataType) -> Literal | None:
 
 
 def _from_text(text: str, kind: DataType) -> Literal | None:
+    """A cast of a constant text, done now; refuses a text that the type does not accept."""
     readers: dict[str, Callable[[str], Value]] = {"boolean": _boolean, "date": _date, "timestamp": _timestamp,
                                                   "double": _double}
     stripped = text.strip()
@@ -142,20 +145,20 @@ def _from_text(text: str, kind: DataType) -> Literal | None:
         if kind.is_integral:
             if not re.fullmatch(r"[+-]?\d{1,40}", stripped, re.ASCII):
                 raise ValueError
-            found = _whole(Decimal(stripped), kind)
+            converted = _whole(Decimal(stripped), kind)
         elif kind.is_decimal:
             if not NUMBER.fullmatch(stripped):
                 raise ValueError
-            found = _rounded(Decimal(stripped), kind)
+            converted = _rounded(Decimal(stripped), kind)
         elif kind.name in readers:
-            found = Literal(readers[kind.name](stripped), kind)
+            converted = Literal(readers[kind.name](stripped), kind)
         else:
             return None
     except (ValueError, OverflowError):
-        found = None
-    if found is None:
+        converted = None
+    if converted is None:
         raise SqlError("wrong-type", f"the text {text[:40]!r} is no {kind}", hint=TEXT_HINTS.get(kind.name, ""))
-    return found
+    return converted
 
 
 TEXT_HINTS = {
@@ -181,25 +184,25 @@ def _double(text: str) -> float:
 
 
 def _date(text: str) -> date:
-    found = DATE_TEXT.fullmatch(text)
-    if not found:
+    match = DATE_TEXT.fullmatch(text)
+    if not match:
         raise ValueError(text)
-    year, month, day = (int(part or 1) for part in found.groups())
+    year, month, day = (int(part or 1) for part in match.groups())
     return date(year, month, day)
 
 
 def _timestamp(text: str) -> datetime:
-    found = TIME_TEXT.fullmatch(text)
-    if not found:
+    match = TIME_TEXT.fullmatch(text)
+    if not match:
         raise ValueError(text)
-    year, month, day = (int(part or 1) for part in found.groups()[:3])
-    hour, minute, second = (int(part or 0) for part in found.groups()[3:6])
-    micros = int((found[7] or "").ljust(6, "0")[:6])
-    return datetime(year, month, day, hour, minute, second, micros, tzinfo=_zone(found[8] or "")).astimezone(UTC)
+    year, month, day = (int(part or 1) for part in match.groups()[:3])
+    hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
+    micros = int((match[7] or "").ljust(6, "0")[:6])
+    return datetime(year, month, day, hour, minute, second, micros, tzinfo=_zone(match[8] or "")).astimezone(UTC)
 
 
 def _zone(text: str) -> tzinfo:
-    """A zone by its offset or its name. Of two moments with one local time both Java and Python take the first."""
+    """A zone by its offset or its name. Of two moments with the same local time both Java and Python take the first."""
     if text.startswith(("+", "-")):
         hours, _, minutes = text[1:].partition(":")
         offset = timedelta(hours=int(hours), minutes=int(minutes or 0))

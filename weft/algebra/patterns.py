@@ -1,7 +1,7 @@
-"""A pattern in a query is valid in Spark and cannot make a row cost more than a little.
+"""Patterns in a query: every allowed pattern is valid in Spark and cannot make a row cost more than a little.
 
-Patterns must be constants, so they can be judged: a bad one would otherwise fail the tick of every query on the
-stream, and a slow one would hold it up for hours. Regular expressions have a module of their own
+Patterns must be constants, so they can be judged: a bad pattern would otherwise fail the tick of every query on the
+stream, and a slow pattern would hold it up for hours. Regular expressions have a module of their own
 (weft/algebra/regexes.py).
 """
 
@@ -23,7 +23,7 @@ TRUNCATIONS = {"YEAR": "YEAR", "YYYY": "YEAR", "YY": "YEAR", "QUARTER": "QUARTER
 
 
 def bad_pattern(message: str, hint: str = "") -> SqlError:
-    """A refusal that the binder gives a place."""
+    """A refusal, to which the binder adds the position."""
     return SqlError("bad-pattern", message, hint=hint)
 
 
@@ -43,18 +43,19 @@ def check_like(pattern: str) -> None:
 
 
 def collapsed(pattern: str) -> str:
-    r"""A LIKE pattern with one % for several in a row: Spark would try every way to split a text among them.
+    r"""A LIKE pattern with a single % for several in a row: Spark would try every way to split a text among them.
 
     >>> print(collapsed("a%%%b\\%%%"))
     a%b\%%
     """
-    return re.sub(r"(\\.)|%+", lambda found: found[1] or "%", pattern, flags=re.DOTALL)
+    return re.sub(r"(\\.)|%+", lambda match: match[1] or "%", pattern, flags=re.DOTALL)
 
 
 def like_regex(pattern: str) -> str | None:
-    r"""A regular expression for a LIKE pattern that Spark would try in very many ways; None for one with few ways.
+    r"""A regular expression for a LIKE pattern that Spark would try in very many ways; None where there are few ways.
 
-    The first place where a piece between two % fits is as good as any later one, so the matcher never needs to go back.
+    The first position where a piece between two % fits is as good as any later position, so the matcher never needs to
+    go back.
 
     >>> like_regex("a%") is like_regex("%a%b") is None
     True
@@ -73,9 +74,9 @@ def like_regex(pattern: str) -> str | None:
     return rf"(?s)\A{first}{''.join(f'(?>.*?{piece})' for piece in between)}.*{last}\z"
 
 
-def _plain(one: str) -> str:
-    """A character that stands for itself in Java's regular expressions."""
-    return one if one.isalnum() or ord(one) > 127 else f"\\{one}"
+def _plain(character: str) -> str:
+    """The spelling of a character that stands for itself in Java's regular expressions."""
+    return character if character.isalnum() or ord(character) > 127 else f"\\{character}"
 
 
 def check_replacement(replacement: str, groups: int) -> None:
@@ -83,9 +84,9 @@ def check_replacement(replacement: str, groups: int) -> None:
     # Only 0 to 9 count: Java reads no other digits, and fails on the first row.
     if not re.fullmatch(r"(?:[^\\$]|\\.|\$[0-9])*+", replacement, re.DOTALL):
         raise bad_pattern("in a replacement, $ stands before the number of a group and \\ before a character")
-    for found in re.findall(r"\\.|\$([0-9])", replacement, re.DOTALL):
-        if found and int(found) > groups:
-            raise bad_pattern(f"the replacement names group {found}, the pattern has {groups}")
+    for number in re.findall(r"\\.|\$([0-9])", replacement, re.DOTALL):
+        if number and int(number) > groups:
+            raise bad_pattern(f"the replacement names group {number}, the pattern has {groups}")
 
 
 def check_date_pattern(pattern: str) -> None:
@@ -100,9 +101,9 @@ def check_date_pattern(pattern: str) -> None:
 
 
 def truncation(unit: str, *, dates: bool) -> str:
-    """The one spelling of a unit of date_trunc or trunc."""
-    found = TRUNCATIONS.get(unit.upper())
+    """The canonical spelling of a unit of date_trunc or trunc."""
+    canonical = TRUNCATIONS.get(unit.upper())
     allowed = list(dict.fromkeys(TRUNCATIONS.values()))[:4 if dates else None]
-    if found not in allowed:
+    if canonical not in allowed:
         raise bad_pattern(f"{unit[:40]!r} is no unit to truncate to", f"Use one of {', '.join(allowed)}.")
-    return found
+    return canonical

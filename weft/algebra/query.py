@@ -11,7 +11,7 @@ from weft.algebra.windows import Window
 
 @dataclass(frozen=True)
 class Block:
-    """One aggregate over one feed and one window: what the network can share.
+    """An aggregate over one feed and one window: what the network can share.
 
     `groups` are the group expressions without the window; they and the aggregates are sorted and without repeats.
     """
@@ -37,7 +37,7 @@ class Finish:
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All that it evaluates."""
+        """All expressions that the finish evaluates."""
         having = () if self.having is None else (self.having,)
         return (
             *(item.expression for item in self.select),
@@ -48,25 +48,25 @@ class Finish:
 
 @dataclass(frozen=True)
 class Query:
-    """A continuous query, cut into blocks and a finish; the engine answers those of one block."""
+    """A continuous query, cut into blocks and a finish; the engine answers queries of a single block."""
 
     blocks: tuple[Block, ...]
     finish: Finish
 
     @property
     def feeds(self) -> tuple[str, ...]:
-        """The feeds that it stands on, each once."""
+        """The feeds that the query stands on, each once."""
         return tuple(dict.fromkeys(block.feed for block in self.blocks))
 
     @property
     def block(self) -> Block:
-        """The block of a query that has one."""
+        """The only block of a query; ValueError where it has several."""
         [block] = self.blocks
         return block
 
     @property
     def stream(self) -> str:
-        """The stream whose network answers it."""
+        """The stream whose network answers the query."""
         return self.block.feed
 
     def __str__(self) -> str:

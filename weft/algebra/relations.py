@@ -1,12 +1,12 @@
 """The relational algebra: what a query means, as a tree over feeds, with nothing of any SQL dialect in it.
 
-At a moment, a feed with a window is the relation of the rows of that window; every other relation is made of those
-below it. The tree is the canonical form: equal meanings are equal trees as far as Weft knows it, so expressions are
-canonical (weft/algebra/canonical.py), and relations are made by `filtered`, `grouped`, `ordered` and `limited`, which
-leave out what changes nothing.
+At a moment, a feed with a window is the relation of the rows of that window; every other relation is made of the
+relations below it. The tree is the canonical form: equal meanings are equal trees as far as Weft knows it. So
+expressions are canonical (weft/algebra/canonical.py), and relations are made by `filtered`, `grouped`, `ordered` and
+`limited`, which leave out what changes nothing.
 
 Expressions above a group are over its keys and its aggregates, written out: they need no names, and two spellings have
-nothing to differ in. A column knows which scan it is of by that scan's name, which is empty where there is only one.
+nothing to differ in. A column names the scan that it is of; the name is empty where the query has a single scan.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ THE_WINDOW = WindowPart("window")
 
 @dataclass(frozen=True)
 class SelectItem:
-    """One column of the result."""
+    """A column of the result."""
 
     name: str
     expression: Expression
@@ -32,7 +32,7 @@ class SelectItem:
 
 @dataclass(frozen=True)
 class OrderItem:
-    """One key of ORDER BY; where nulls go is always written out."""
+    """A key of ORDER BY; where nulls go is always written out."""
 
     expression: Expression
     ascending: bool
@@ -85,7 +85,7 @@ class Join:
 
 @dataclass(frozen=True)
 class SetOperator:
-    """The rows of both sides by union, intersect or except; each once, or as often as they are there."""
+    """The rows of both sides by union, intersect or except; each row once, or as often as it is there."""
 
     kind: str
     left: Relation
@@ -95,7 +95,7 @@ class SetOperator:
 
 @dataclass(frozen=True)
 class Over:
-    """Every row with one more value, the slot `name`: a function of the rows of its partition, in their order."""
+    """Every row with a further value, the slot `name`: a function of the rows of its partition, in their order."""
 
     source: Relation
     name: str
@@ -124,22 +124,23 @@ Relation = Scan | Filter | Project | Group | Join | SetOperator | Over | Order |
 
 
 def filtered(source: Relation, condition: Expression | None) -> Relation:
-    """The rows for which a condition is true: all of them where there is none, or one that always holds."""
+    """The rows for which a condition is true: all rows where there is no condition or a condition that always holds."""
     return source if condition is None or condition == TRUE else Filter(source, condition)
 
 
 def grouped(source: Relation, keys: Iterable[Expression], aggregates: Iterable[Aggregate]) -> Group:
-    """The groups of a relation, by keys and with aggregates that are in one order and without repeats.
+    """The groups of a relation, by keys and with aggregates that are sorted and without repeats.
 
-    All rows of a relation are of one window. As a key it only says that no rows make no group, and so does any other.
+    All rows of a relation are of the same window. As a key the window only says that no rows make no group, and every
+    other key says so, too.
     """
-    kinds = set(keys)
-    by = kinds - {THE_WINDOW} or kinds
+    distinct = set(keys)
+    by = distinct - {THE_WINDOW} or distinct
     return Group(source, tuple(sorted(by, key=_rank)), tuple(sorted(set(aggregates), key=_rank)))
 
 
 def _rank(expression: Expression) -> tuple[str, str]:
-    # NULL has one text whatever its type.
+    # NULL has the same text whatever its type.
     return text(expression), str(expression.type)
 
 
@@ -154,7 +155,7 @@ def limited(source: Relation, count: int | None) -> Relation:
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
-    """The relations that one is made of, in order."""
+    """The relations that a relation is made of, in order."""
     match relation:
         case Scan():
             return ()
@@ -165,7 +166,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
 
 
 def walk(relation: Relation) -> Iterator[Relation]:
-    """Every relation of the tree, those above before those below."""
+    """Every relation of the tree, parents before inputs."""
     stack = [relation]
     while stack:
         current = stack.pop()
@@ -175,11 +176,11 @@ def walk(relation: Relation) -> Iterator[Relation]:
 
 def feeds(relation: Relation) -> tuple[str, ...]:
     """The names of the feeds that a relation is made of, each once, in the order of the text."""
-    return tuple(dict.fromkeys(one.feed for one in walk(relation) if isinstance(one, Scan)))
+    return tuple(dict.fromkeys(part.feed for part in walk(relation) if isinstance(part, Scan)))
 
 
 def own_expressions(relation: Relation) -> tuple[Expression, ...]:
-    """The expressions that a relation itself evaluates, without those of its inputs."""
+    """The expressions that a relation itself evaluates, without the expressions of its inputs."""
     match relation:
         case Scan() | SetOperator() | Limit():
             return ()
@@ -197,14 +198,14 @@ def own_expressions(relation: Relation) -> tuple[Expression, ...]:
             return tuple(key.expression for key in relation.keys)
 
 
-def columns_of(relation: Relation) -> frozenset[Column]:
+def columns_read(relation: Relation) -> frozenset[Column]:
     """The columns of feeds that a relation reads, anywhere in its tree."""
     return frozenset(
-        part
-        for one in walk(relation)
-        for expression in own_expressions(one)
-        for part in expressions.walk(expression)
-        if isinstance(part, Column)
+        node
+        for part in walk(relation)
+        for expression in own_expressions(part)
+        for node in expressions.walk(expression)
+        if isinstance(node, Column)
     )
 
 
@@ -217,7 +218,7 @@ def tree_text(relation: Relation) -> str:
       project port = port : int
         scan packets
     """
-    below = (f"  {line}" for one in inputs(relation) for line in tree_text(one).splitlines())
+    below = (f"  {line}" for source in inputs(relation) for line in tree_text(source).splitlines())
     return "\n".join([_line(relation), *below])
 
 

@@ -1,4 +1,4 @@
-"""The functions that are more than a call: forms of CASE and CAST, and calls whose constants are looked at first."""
+"""The rules of functions that are more than a call: forms of CASE and CAST, and calls whose constants are checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weft.algebra.patterns import (
     truncation,
 )
 from weft.algebra.regexes import check_regex
-from weft.algebra.signatures import Arguments, Rule, comparison
+from weft.algebra.signatures import Arguments, CallRule, comparison
 from weft.algebra.types import BOOLEAN, DATE, INT, SMALLINT, STRING, TIMESTAMP, TINYINT, VOID, DataType
 
 MAX_REPEAT = 1000
@@ -46,7 +46,7 @@ def is_not_null(name: str, arguments: Arguments) -> Expression:
     return Call("not", (Call("is_null", arguments, BOOLEAN),), BOOLEAN)
 
 
-def to(kind: DataType) -> Rule:
+def to(kind: DataType) -> CallRule:
     """int(x), to_date(x): a cast that looks like a function."""
     def rule(name: str, arguments: Arguments) -> Expression:
         if not castable(arguments[0].type, kind):
@@ -55,7 +55,7 @@ def to(kind: DataType) -> Rule:
     return rule
 
 
-def to_moment(kind: DataType) -> Rule:
+def to_moment(kind: DataType) -> CallRule:
     """to_date and to_timestamp: casts, from text and times only."""
     def rule(name: str, arguments: Arguments) -> Expression:
         if arguments[0].type not in (VOID, STRING, DATE, TIMESTAMP):
@@ -72,14 +72,14 @@ def days(name: str, arguments: Arguments) -> Expression:
     return Call(name, (implicit(arguments[0], DATE), cast(count, INT)), DATE)
 
 
-def checked(rule: Rule, check: Callable[[Arguments], None]) -> Rule:
-    """A rule whose constant arguments are looked at as well."""
-    def both(name: str, arguments: Arguments) -> Expression:
+def checked(rule: CallRule, check: Callable[[Arguments], None]) -> CallRule:
+    """A rule that checks its constant arguments first, and how long its string can become."""
+    def checked_rule(name: str, arguments: Arguments) -> Expression:
         check(arguments)
         built = rule(name, arguments)
         check_growth(built)
         return built
-    return both
+    return checked_rule
 
 
 def count_is_small(arguments: Arguments) -> None:
@@ -98,6 +98,7 @@ def hash_width(arguments: Arguments) -> None:
 
 
 def extract_group(arguments: Arguments) -> None:
+    """regexp_extract: a valid pattern, and a constant group that the pattern has."""
     groups = check_regex(constant_text(arguments[1], "a pattern"))
     index = arguments[2] if len(arguments) > 2 else Literal(1, INT)
     if not isinstance(index, Literal) or not isinstance(index.value, int) or not 0 <= index.value <= groups:
@@ -105,6 +106,7 @@ def extract_group(arguments: Arguments) -> None:
 
 
 def replacement(arguments: Arguments) -> None:
+    """regexp_replace: a valid pattern, and a replacement that names only groups which may be copied."""
     pattern = constant_text(arguments[1], "a pattern")
     groups = check_regex(pattern)
     written = constant_text(arguments[2], "a replacement")
@@ -113,7 +115,7 @@ def replacement(arguments: Arguments) -> None:
 
 
 def truncate(name: str, arguments: Arguments) -> Expression:
-    """date_trunc(unit, timestamp) and trunc(date, unit): the unit in its one spelling."""
+    """date_trunc(unit, timestamp) and trunc(date, unit): the unit in its canonical spelling."""
     dates = name == "trunc"
     unit, moment = (arguments[1], arguments[0]) if dates else arguments
     written = Literal(truncation(constant_text(unit, "the unit"), dates=dates), STRING)
@@ -123,7 +125,7 @@ def truncate(name: str, arguments: Arguments) -> Expression:
 
 
 def constants(arguments: Arguments) -> None:
-    """replace: what it looks for and what it puts there, so that nothing can grow with the data."""
+    """replace: constants to look for and to put in, so that nothing can grow with the data."""
     for argument in arguments[1:]:
         constant_text(argument, "what replace looks for and puts in its place")
 
@@ -146,11 +148,11 @@ def date_pattern(arguments: Arguments) -> None:
 
 
 def no_check(arguments: Arguments) -> None:
-    """For functions that only grow strings."""
+    """No check of arguments, for functions that only lengthen strings."""
 
 
 def case(branches: Iterable[tuple[Expression, Expression]], otherwise: Expression | None) -> Expression:
-    """CASE with conditions that are truth values and branches of one type."""
+    """CASE with conditions that are truth values and branches of the same type."""
     pairs = tuple(branches)
     values, kind = unify([*(value for _, value in pairs), NULL if otherwise is None else otherwise])
     tests = tuple(implicit(test, BOOLEAN) for test, _ in pairs)

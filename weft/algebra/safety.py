@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.algebra.expressions import Call, Cast, Expression, Literal, walk
 from weft.algebra.types import BIGINT, INTEGRAL_DIGITS, STRING, DataType
 
-# Calls that answer every row of their argument types, some with NULL, none with an error.
+# Functions that answer every row of their argument types, a few rows with NULL, none with an error.
 TOTAL = frozenset("""
     and or not = < <= <=> is_null in like rlike coalesce greatest least isnan nanvl
     try_add try_subtract try_multiply try_divide try_cast
@@ -18,7 +18,7 @@ TOTAL = frozenset("""
 
 
 def can_fail(expression: Expression) -> bool:
-    """Whether some row could make the expression raise an error.
+    """Whether a row could make the expression raise an error.
 
     >>> from weft.algebra.expressions import Column
     >>> from weft.algebra.types import INT
@@ -29,6 +29,7 @@ def can_fail(expression: Expression) -> bool:
 
 
 def _fails(node: Expression) -> bool:
+    """Whether a node itself, apart from its parts, can raise an error."""
     if isinstance(node, Cast):
         return not _lossless(node.operand.type, node.type)
     if not isinstance(node, Call) or node.function in TOTAL:
@@ -46,7 +47,7 @@ def _fails(node: Expression) -> bool:
 
 
 def _fits_bigint(argument: Expression) -> bool:
-    """Whether a number is no double beyond 64 bits: ceil and floor of one fail; those of decimals have room."""
+    """Whether ceil and floor of a number fit 64 bits: doubles may lie beyond, where both fail; decimals have room."""
     if not argument.type.is_fractional:
         return True
     if isinstance(argument, Literal):
@@ -56,6 +57,7 @@ def _fits_bigint(argument: Expression) -> bool:
 
 
 def _lossless(source: DataType, target: DataType) -> bool:
+    """Whether a cast succeeds for every value of the source type."""
     # The other way round fails: dates go on where timestamps end, in the year 294247.
     if target in (STRING, source) or (source.name, target.name) == ("timestamp", "date"):
         return True

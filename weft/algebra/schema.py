@@ -22,10 +22,10 @@ class FeedSchema:
 
 
 class AggregateTypes(Protocol):
-    """The aggregate functions that a query may call; the catalog in weft/aggregates is one."""
+    """The aggregate functions that a query may call; weft/aggregates/catalog.py implements it."""
 
     def names(self) -> frozenset[str]:
-        """Every spelling, in lower case."""
+        """Every spelling of a function's name, in lower case."""
         ...
 
     def bind(self, function: str, arguments: tuple[Expression, ...], distinct: bool) -> Aggregate:

@@ -37,24 +37,24 @@ from weft.algebra.types import (
 )
 
 Arguments = tuple[Expression, ...]
-Rule = Callable[[str, Arguments], Expression]
+CallRule = Callable[[str, Arguments], Expression]
 
 
-def fixed(*parameters: DataType, returns: DataType) -> Rule:
-    """Parameters of these types; the last repeats for further arguments."""
+def fixed(*parameters: DataType, returns: DataType) -> CallRule:
+    """Arguments cast to these types; the last type repeats for further arguments."""
     def rule(name: str, arguments: Arguments) -> Expression:
         kinds = parameters + parameters[-1:] * (len(arguments) - len(parameters))
         return Call(name, tuple(map(implicit, arguments, kinds)), returns)
     return rule
 
 
-def anything(returns: DataType) -> Rule:
+def anything(returns: DataType) -> CallRule:
     """Arguments of any types, as they are."""
     return lambda name, arguments: Call(name, arguments, returns)
 
 
-def exactly(*kinds: str, returns: DataType) -> Rule:
-    """One argument that already has one of these types; NULL takes the first."""
+def exactly(*kinds: str, returns: DataType) -> CallRule:
+    """A single argument that already has one of these types; NULL takes the first."""
     def rule(name: str, arguments: Arguments) -> Expression:
         argument = arguments[0]
         if argument.type == VOID:
@@ -75,13 +75,13 @@ def numeric(expression: Expression, name: str) -> Expression:
 
 
 def same_number(name: str, arguments: Arguments) -> Expression:
-    """One number in, the same type out: abs, negate."""
+    """A single number in, the same type out: abs, negate."""
     argument = numeric(arguments[0], name)
     return Call(name, (argument,), argument.type)
 
 
 def bits(name: str, arguments: Arguments) -> Expression:
-    """Integers of one type: & | ^ ~."""
+    """Integers of the same type: & | ^ ~."""
     kind = common_type([NULL, *arguments])
     if kind == VOID:
         kind = INT
@@ -98,7 +98,7 @@ def shift(name: str, arguments: Arguments) -> Expression:
 
 
 def arithmetic(name: str, arguments: Arguments) -> Expression:
-    """+ - * % and pmod, and the try_ forms: one type for both sides; decimals keep their own and the result follows."""
+    """+ - * % pmod and the try_ forms: both sides as the same type; decimals keep their own, and the result follows."""
     left, right = arguments
     operator = TRY_OPERATORS.get(name, name)
     dates = _date_arithmetic(name, left, right)
@@ -182,7 +182,7 @@ def decimal_result(operator: str, left: DataType, right: DataType) -> DataType:
 
 
 def comparison(name: str, arguments: Arguments) -> Expression:
-    """= < <= <=>: both sides as one type."""
+    """= < <= <=>: both sides as the same type."""
     left, right = arguments
     kind = wider(*decimal_types(left, right))
     if kind is None or kind.name == "window":
@@ -191,12 +191,12 @@ def comparison(name: str, arguments: Arguments) -> Expression:
 
 
 def membership(name: str, arguments: Arguments) -> Expression:
-    """IN: the value and the list as one type."""
+    """IN: the value and the list as the same type."""
     return Call(name, unify(arguments)[0], BOOLEAN)
 
 
 def common(name: str, arguments: Arguments) -> Expression:
-    """coalesce: all arguments as one type, which comes out."""
+    """coalesce: all arguments as the same type, which is the type of the result."""
     unified, kind = unify(arguments)
     return Call(name, unified, kind)
 
@@ -208,7 +208,7 @@ def common_without_strings(name: str, arguments: Arguments) -> Expression:
 
 
 def whole(name: str, arguments: Arguments) -> Expression:
-    """ceil and floor: a bigint, or a decimal without a fraction, which one that has none is already."""
+    """ceil and floor: a bigint, or a decimal without a fraction; a decimal that has none keeps its type."""
     argument = numeric(arguments[0], name)
     if argument.type.is_decimal:
         if argument.type.scale == 0:
@@ -219,20 +219,20 @@ def whole(name: str, arguments: Arguments) -> Expression:
 
 
 def rounding(name: str, arguments: Arguments) -> Expression:
-    """round: the type stays, a decimal keeps as many digits as can be there."""
+    """round: the type stays, and a decimal keeps as many digits as the result can have."""
     value = numeric(arguments[0], name)
-    places = implicit(arguments[1], INT) if len(arguments) > 1 else Literal(0, INT)
-    if not isinstance(places, Literal) or not isinstance(places.value, int) or abs(places.value) > MAX_PRECISION:
+    scale = implicit(arguments[1], INT) if len(arguments) > 1 else Literal(0, INT)
+    if not isinstance(scale, Literal) or not isinstance(scale.value, int) or abs(scale.value) > MAX_PRECISION:
         raise wrong_type("round takes a constant number of places, from -38 to 38")
     kind = value.type
     if kind.is_decimal:
         digits = kind.precision - kind.scale + 1
-        if places.value < 0:
-            kind = decimal(min(max(digits, 1 - places.value), MAX_PRECISION), 0)
+        if scale.value < 0:
+            kind = decimal(min(max(digits, 1 - scale.value), MAX_PRECISION), 0)
         else:
-            scale = min(kind.scale, places.value)
-            kind = decimal(min(digits + scale, MAX_PRECISION), scale)
-    return Call(name, (value, places), kind)
+            smaller = min(kind.scale, scale.value)
+            kind = decimal(min(digits + smaller, MAX_PRECISION), smaller)
+    return Call(name, (value, scale), kind)
 
 
 def not_a_number(name: str, arguments: Arguments) -> Expression:

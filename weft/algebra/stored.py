@@ -1,9 +1,9 @@
 """Queries as plain JSON values, to be stored and read back without the text that they came from, so without sqlglot.
 
-One pair of functions for all frozen dataclasses of the algebra. An object is {"is": its class, field: value, ...}, and
+The two functions serve all frozen dataclasses of the algebra. An object is {"is": its class, field: value, ...}, and
 a field that has its default is left out, so that a field which comes later, with a default, reads what was stored
 before it. Tuples are lists; texts, whole numbers, truths and None are themselves; what JSON cannot tell apart or cannot
-hold is an object with one key that says what it is: {"type": "int"}, {"double": "nan"}, {"decimal": "1.50"},
+hold is an object with a single key that says what it is: {"type": "int"}, {"double": "nan"}, {"decimal": "1.50"},
 {"date": ...}, {"timestamp": ...}, {"micros": ...} for a duration.
 
 Whoever stores forms keeps FORMAT beside them. It is raised whenever a stored form would be read as another meaning; a
@@ -51,7 +51,7 @@ Json = None | bool | int | str | list[Any] | dict[str, Any]
 
 
 def to_json(value: object) -> Json:
-    """The stored form of an expression, window, relation or query, or a tuple of such; equal ones have equal forms."""
+    """The stored form of an expression, window, relation or query, or a tuple of them; equal values, equal forms."""
     kind: type[Any] = type(value)
     if value is None or kind in (bool, int, str):
         return value  # type: ignore[return-value]
@@ -67,15 +67,15 @@ def to_json(value: object) -> Json:
     if CLASSES.get(kind.__name__) is not kind:
         raise TypeError(f"{kind.__name__} has no stored form")
     form: dict[str, Json] = {"is": kind.__name__}
-    for one in fields(kind):
-        held = getattr(value, one.name)
-        if not _is_default(one, held):
-            form[one.name] = to_json(held)
+    for field in fields(kind):
+        held = getattr(value, field.name)
+        if not _is_default(field, held):
+            form[field.name] = to_json(held)
     return form
 
 
 def from_json(form: Json) -> Any:
-    """What a stored form stands for; ValueError for what is none."""
+    """What a stored form stands for; ValueError for what is no stored form."""
     if isinstance(form, list):
         items: list[Any] = []
         for item in form:
@@ -134,6 +134,7 @@ READERS: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-def _is_default(one: Field[Any], held: object) -> bool:
+def _is_default(field: Field[Any], held: object) -> bool:
+    """Whether a field holds its default."""
     # 0 and False are equal, and mean different things.
-    return one.default is not MISSING and type(held) is type(one.default) and held == one.default
+    return field.default is not MISSING and type(held) is type(field.default) and held == field.default

@@ -1,7 +1,7 @@
 """Windows: which rows a query is about at a moment, by which clock, and where they begin and end.
 
 `Window` is a sum type. Whatever is asked of every window is a method or an attribute of each member, so a new kind of
-window is a new class: mypy names the places where it behaves like none of the others. Every window has
+window is a new class: mypy names the code that needs a case for it. Every window has
 
     clock           what its rows are told apart by: event time, cut into slices, or only the tick that they came with
     lead            the columns that lead its results
@@ -9,7 +9,7 @@ window is a new class: mypy names the places where it behaves like none of the o
     reach(keep)     how far behind the watermark its rows are needed
     as_sliced()     itself where it is made of slices, to be kept with the windows that share them
 
-Those of `Sliced` close, each at an end, and are merged from slices; the others are read as they are now.
+The windows of `Sliced` close, each at its end, and are merged from slices; the others are read as they are now.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class Clock(Enum):
         return self is Clock.EVENT_TIME
 
     def feeds(self, other: Clock) -> bool:
-        """Whether a node by the other clock can be made of one by this: slices add up to totals, totals to no slice."""
+        """Whether nodes by the other clock can derive from this clock's: slices make up totals, totals no slice."""
         return self is other or self.sliced
 
     def joined(self, other: Clock) -> Clock:
-        """The clock of a node that nodes by either can be made of."""
+        """The clock of a node from which nodes by either clock can be derived."""
         return self if self.feeds(other) else other
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sliding:
-    """Windows of length `range`, one every `slide`, aligned so that one of them starts at `start` after the epoch.
+    """Windows of length `range`, which start `slide` apart; a window starts at `start` after the epoch.
 
     They are closed at their start and open at their end. Moments are integers: microseconds since the epoch in UTC.
     """
@@ -67,7 +67,7 @@ class Sliding:
             raise ValueError("a window needs a positive range and slide")
         if self.slide > self.range:
             raise ValueError("a window's slide must not be longer than its range")
-        # window(ts, '10s', '10s', '0s'), ('-10s') and ('10s') cut the same windows: keep one spelling.
+        # window(ts, '10s', '10s', '0s'), ('-10s') and ('10s') cut the same windows: keep a single spelling.
         object.__setattr__(self, "start", self.start % self.slide)
 
     def __str__(self) -> str:
@@ -110,11 +110,11 @@ class Sliding:
         return range(self.newest_closed_end(after) + micros(self.slide), until + 1, micros(self.slide))
 
     def is_end(self, moment: int) -> bool:
-        """Whether some window ends exactly here."""
+        """Whether a window ends exactly at this moment."""
         return self.newest_closed_end(moment) == moment
 
     def progressions(self) -> frozenset[tuple[int, int]]:
-        """Its edges as arithmetic progressions (step, residue): the starts and the ends; one where they coincide."""
+        """The edges as arithmetic progressions (step, residue): of the starts and of the ends, which may coincide."""
         slide, start = micros(self.slide), micros(self.start)
         return frozenset({(slide, start), (slide, (start + micros(self.range)) % slide)})
 
@@ -125,7 +125,7 @@ class Sliding:
 
 @dataclass(frozen=True)
 class Running:
-    """All that has arrived: one window that never closes, whose totals change with every tick."""
+    """All that has arrived: a window that never closes, whose totals change with every tick."""
 
     clock: ClassVar[Clock] = Clock.TICKS
     lead: ClassVar[tuple[str, ...]] = ()
@@ -143,7 +143,7 @@ class Running:
         return ()
 
     def reach(self, keep: timedelta | None) -> None:
-        """Its rows are needed for ever, whatever is kept of closed windows: it has none."""
+        """None: rows are needed for ever, whatever is kept of closed windows, since this window never closes."""
         return
 
     def progressions(self) -> frozenset[tuple[int, int]]:

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.duck import Duck
 from weft.backend.interface import ALL, BackendError, FinishedRun, Finishing, Merge, Rows, Selection, Source
 from weft.backend.merge import merge_sql
@@ -45,7 +45,7 @@ class DriverBackend:
         return frozenset(pc.unique(_table(rows)[START]).to_pylist())
 
     def count(self, rows: Rows) -> int:
-        return int(pc.sum(_table(rows)[ROWS.name]).as_py() or 0)
+        return int(pc.sum(_table(rows)[ROW_COUNT.name]).as_py() or 0)
 
     def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
         return TableRows(marked(_table(rows), starts, late))

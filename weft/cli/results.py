@@ -191,7 +191,10 @@ def _encode(table: pa.Table, form: Format, file: BinaryIO | Any, *, header: bool
     elif form is Format.CSV:
         from pyarrow import csv
 
-        csv.write_csv(for_csv(table, plain), file, csv.WriteOptions(include_header=header))
+        # Written at once: who reads only the header is gone before the rows come.
+        text = pa.BufferOutputStream()
+        csv.write_csv(for_csv(table, plain), text, csv.WriteOptions(include_header=header))
+        file.write(text.getvalue().to_pybytes())
     else:
         import json
 

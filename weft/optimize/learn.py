@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.interface import Backend, Rows, Selection, Source
 from weft.backend.merge import quoted
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
@@ -14,7 +14,7 @@ from weft.store.derive import NewRows
 from weft.store.state import StreamState
 
 VALUE_KINDS = "approx_count_distinct({0}) + max(CAST({0} IS NULL AS INT))"
-TRUE_SHARE = f"coalesce(sum({ROWS.name}) FILTER (WHERE {{0}}) / sum({ROWS.name}), 0)"
+TRUE_SHARE = f"coalesce(sum({ROW_COUNT.name}) FILTER (WHERE {{0}}) / sum({ROW_COUNT.name}), 0)"
 # Every tick teaches rows and pace; groups change slowly, so they are counted at first and then now and then.
 FIRST_TICKS, EVERY = 3, 8
 
@@ -70,7 +70,7 @@ def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[
             (TRUE_SHARE if truth else VALUE_KINDS).format(name) for truth, name in zip(truths, quotes, strict=True)
         ]
         every = f"approx_count_distinct(hash({', '.join(quotes)}))"
-        selection = Selection((Source((mine,)),), (*names, ROWS.name))
+        selection = Selection((Source((mine,)),), (*names, ROW_COUNT.name))
         *each, groups = map(float, backend.measure(selection, [*columns, every]))
         for name, truth, count in zip(names, truths, each, strict=True):
             seen[frozenset({name})] = truth_kinds(count) if truth else count

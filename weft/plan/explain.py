@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import islice
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
@@ -71,7 +71,7 @@ def explain_query(
         lines.append(f"  keeps rows with {spelled(needs.where)}")
     for part in needs.parts:
         node = network.by_id.get(part.node)
-        statistics = sorted(one.spelled for one in part.statistics if one != ROWS) or [ROWS.spelled]
+        statistics = sorted(one.spelled for one in part.statistics if one != ROW_COUNT) or [ROW_COUNT.spelled]
         lines.append(f"  reads {_dimensions(part.dimensions)}: {', '.join(statistics)}")
         if node is None:
             lines.append("    a node of its own from the next tick on")

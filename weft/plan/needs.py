@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Holistic, Plain
-from weft.aggregates.statistics import ROWS, Statistic
+from weft.aggregates.statistics import ROW_COUNT, Statistic
 from weft.algebra.expressions import (
     Aggregate,
     Call,
@@ -138,15 +138,15 @@ def _parts(block: Block, base: frozenset[Dimension], made: list[Plain | Holistic
     clock = block.window.clock
     statistics = {one for each in made if isinstance(each, Plain) for one in each.statistics}
     counted = {_counted(each) for each in made if isinstance(each, Holistic)}
-    _check_many(len(statistics - {ROWS}), MAX_STATISTICS, "statistics that its aggregates are made of")
+    _check_many(len(statistics - {ROW_COUNT}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []
     if statistics or not counted:
-        kept = tuple(sorted(statistics | {ROWS}, key=lambda one: one.name))
+        kept = tuple(sorted(statistics | {ROW_COUNT}, key=lambda one: one.name))
         parts.append(Part(node_id(block.feed, base, clock=clock, tree=tree), base, kept))
     for values in sorted(counted, key=lambda each: [one.name for one in each]):
         wide = base.union(values)
-        parts.append(Part(node_id(block.feed, wide, clock=clock, tree=tree), wide, (ROWS,), values))
+        parts.append(Part(node_id(block.feed, wide, clock=clock, tree=tree), wide, (ROW_COUNT,), values))
     return tuple(parts)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from weft.aggregates.statistics import ROWS, Statistic
+from weft.aggregates.statistics import ROW_COUNT, Statistic
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
@@ -126,7 +126,7 @@ class Wanted:
     dimensions: frozenset[Dimension]
     tree: str = ""
     counts_values: bool = True
-    statistics: set[Statistic] = field(default_factory=lambda: {ROWS})
+    statistics: set[Statistic] = field(default_factory=lambda: {ROW_COUNT})
     windows: set[Sliced] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
 

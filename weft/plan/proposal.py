@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.plan.bill import seconds_text
 from weft.plan.bound import Bound
 from weft.plan.explain import held_text, node_label, refusal_lines, slices_text
@@ -32,7 +32,7 @@ def explain_proposal(
         now, then = before.by_id.get(part.node), after.by_id[part.node]
         if now is not None:
             lines.append(f"  reads {node_label(then)}, which is there for {len(now.readers)} other queries")
-            more = [one.spelled for one in then.statistics if one not in now.statistics and one != ROWS]
+            more = [one.spelled for one in then.statistics if one not in now.statistics and one != ROW_COUNT]
             if more:
                 lines.append(f"    adds {', '.join(sorted(more))}")
         elif then.parent is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Selection, Source
 from weft.backend.merge import quoted
@@ -38,7 +38,7 @@ def counted_rows(answers: Answers) -> int:
         if synopsis is not None:
             synopsis = state.within(synopsis, stay.since, stay.until)
         if synopsis is not None and synopsis.data:
-            names = [*synopsis.dimensions, ROWS.name]
+            names = [*synopsis.dimensions, ROW_COUNT.name]
             total += _sum_rows(answers, stay.needs, slice_rows(synopsis, names, None, -NEVER, NEVER))
     return total
 
@@ -62,5 +62,5 @@ def late_rows(answers: Answers) -> int:
 
 def _sum_rows(answers: Answers, needs: Needs, rows: Selection) -> int:
     """The rows behind partial rows of the query's node that its predicate lets through."""
-    total = f"CAST(coalesce(sum({quoted(ROWS.name)}), 0) AS BIGINT)"
+    total = f"CAST(coalesce(sum({quoted(ROW_COUNT.name)}), 0) AS BIGINT)"
     return int(answers.reader.backend.measure(replace(rows, where=kept_sql(needs)), [total])[0])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.aggregates.rules import Holistic, Plain
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Slot, WindowPart, walk
 from weft.algebra.windows import Sliding, micros
 from weft.backend.merge import merge_sql, quoted
@@ -99,7 +99,7 @@ def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Me
     by = ", ".join([*names, *counted])
     counts = (
         f"SELECT {', '.join([*names, *tick, f'{shown} AS {value}'])}, "
-        f"CAST(sum({quoted(ROWS.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
+        f"CAST(sum({quoted(ROW_COUNT.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
     )
     partition = f"PARTITION BY {', '.join(names)} " if names else ""
     present = f"FILTER (WHERE {value} IS NOT NULL)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.feeds.streams import Stream, spark_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
@@ -75,8 +75,8 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
             grouped = table.filter(pc.equal(table[SET], identifier)) if len(statement.sets) > 1 else table
             timed = pc.is_valid(grouped[statement.keys.slices[node.tree]]) if node.clock.sliced else grouped[TIMED]
             if rows is None or dead is None:
-                rows = int(pc.sum(grouped[ROWS.name]).as_py() or 0)
-                dead = rows - int(pc.sum(grouped.filter(timed)[ROWS.name]).as_py() or 0)
+                rows = int(pc.sum(grouped[ROW_COUNT.name]).as_py() or 0)
+                dead = rows - int(pc.sum(grouped.filter(timed)[ROW_COUNT.name]).as_py() or 0)
             schema = row_schema(node.dimensions, node.statistics)
             partials.setdefault(node.id, []).append(
                 conform(_partial(grouped.filter(timed), node, statement, batch_id), schema)

@@ -1,4 +1,4 @@
-"""An aggregate call, with FILTER, WITHIN GROUP or IGNORE NULLS around it, is one Aggregate of the catalog's."""
+"""Bind an aggregate call, with FILTER, WITHIN GROUP or IGNORE NULLS around it, to an Aggregate of the catalog."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def bind_aggregate(binder: ExpressionBinder, node: exp.Expr, condition: exp.Expr | None) -> Expression:
-    """The aggregate that a call and what stands around it describe; `condition` is that of FILTER."""
-    call, order, ignore = node, None, False
+    """The aggregate that a call and what stands around it describe; `condition` is the condition of FILTER."""
+    call, order, ignores_nulls = node, None, False
     while isinstance(call, exp.WithinGroup | exp.IgnoreNulls):
         order = call.expression if isinstance(call, exp.WithinGroup) else order
-        ignore = ignore or isinstance(call, exp.IgnoreNulls)
+        ignores_nulls = ignores_nulls or isinstance(call, exp.IgnoreNulls)
         call = call.this
     if not isinstance(call, exp.Anonymous) or not binder.is_aggregate(call.name.lower()):
         if isinstance(call, exp.Anonymous):
             function_named(call.name, binder.aggregates.names() if binder.aggregates else ())
         raise SqlError("unsupported-clause", "FILTER, WITHIN GROUP and IGNORE NULLS belong to an aggregate")
-    _check_place(binder, call.name.lower())
-    inner = replace(binder, inside=True)
+    _check_allowed(binder, call.name.lower())
+    inner = replace(binder, in_aggregate=True)
     name, arguments, distinct = _arguments(inner, call, order)
-    if ignore:
+    if ignores_nulls:
         arguments = (*arguments, TRUE)
     conditions = [] if condition is None else [implicit(inner.bind(condition), BOOLEAN)]
     if name == "count_if":
@@ -52,13 +52,14 @@ def bind_aggregate(binder: ExpressionBinder, node: exp.Expr, condition: exp.Expr
     return replace(bound, where=conjunction(tuple(conditions)))
 
 
-def _check_place(binder: ExpressionBinder, name: str) -> None:
-    if binder.inside:
+def _check_allowed(binder: ExpressionBinder, name: str) -> None:
+    """Refuse an aggregate inside another, or in a clause that is evaluated for each row."""
+    if binder.in_aggregate:
         raise SqlError("nested-aggregate", f"{name} stands inside another aggregate",
                        hint="Aggregate once; compute with the results outside.")
-    if binder.place:
-        raise SqlError("misplaced-aggregate", f"{name} is an aggregate and not allowed in {binder.place}",
-                       hint="Use HAVING to filter by aggregates." if binder.place == "WHERE" else "")
+    if binder.row_clause:
+        raise SqlError("misplaced-aggregate", f"{name} is an aggregate and not allowed in {binder.row_clause}",
+                       hint="Use HAVING to filter by aggregates." if binder.row_clause == "WHERE" else "")
 
 
 def _is_constant(expression: Expression) -> bool:
@@ -68,14 +69,14 @@ def _is_constant(expression: Expression) -> bool:
 def _arguments(binder: ExpressionBinder, call: exp.Anonymous,
                order: exp.Expr | None) -> tuple[str, tuple[Expression, ...], bool]:
     """The name, the arguments and DISTINCT of a call; the key of WITHIN GROUP comes first."""
-    name, given, distinct = call.name.lower(), call.expressions, False
-    if given and isinstance(given[0], exp.Distinct):
-        given, distinct = [*given[0].expressions, *given[1:]], True
-    if len(given) == 1 and isinstance(given[0], exp.Star):
+    name, nodes, distinct = call.name.lower(), call.expressions, False
+    if nodes and isinstance(nodes[0], exp.Distinct):
+        nodes, distinct = [*nodes[0].expressions, *nodes[1:]], True
+    if len(nodes) == 1 and isinstance(nodes[0], exp.Star):
         if name != "count" or distinct:
             raise SqlError("unsupported-clause", f"{name}(*) is not supported", hint="Only count(*) counts rows.")
         return name, (), False
-    arguments = tuple(map(binder.bind, given))
+    arguments = tuple(map(binder.bind, nodes))
     if order is not None:
         keys = order.expressions
         if len(keys) != 1 or keys[0].args.get("desc"):

@@ -1,4 +1,4 @@
-"""A text becomes a relation over known feeds, or is refused whole: with a code, a place and a hint.
+"""Compile a text to a relation over known feeds, or refuse it whole: with a code, a position and a hint.
 
 The order follows SQL's own: FROM, GROUP BY (with the window), WHERE, SELECT, HAVING, ORDER BY, LIMIT. Past this module
 there is no sqlglot.
@@ -39,7 +39,7 @@ from weft.sql.groups import Groups
 from weft.sql.guard import position_of, too_deep
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
-from weft.sql.scope import Scope, near
+from weft.sql.scope import Scope, known_names_hint
 from weft.sql.texts import position_at
 from weft.sql.window_call import window_of
 from weft.sql.words import unsupported
@@ -70,7 +70,7 @@ def compile_expression(sql: str, columns: Mapping[str, DataType], aggregates: Ag
 
 
 class _QueryBinder:
-    """One text on its way to a relation."""
+    """Binds the SELECT of a text, clause by clause, to a relation."""
 
     def __init__(self, sql: str, select: exp.Select, feeds: Mapping[str, FeedSchema],
                  aggregates: AggregateTypes) -> None:
@@ -95,24 +95,26 @@ class _QueryBinder:
                 and not any(map(has_aggregate, bound)):
             raise aggregates_nothing(position_of(self.sql, self.select.expressions[0]))
         rows = filtered(Scan(self.feed.name, self.window), where and canonical(where))
-        items = tuple(SelectItem(name, self._final(groups, found, node))
-                      for name, found, node in zip(names, bound, self.select.expressions, strict=True))
-        kept = having and self._final(groups, having, self.select.args["having"])
-        keys = tuple(OrderItem(self._final(groups, found, node), ascending, nulls_first)
-                     for found, node, ascending, nulls_first in order)
+        items = tuple(SelectItem(name, self._final(groups, expression, node))
+                      for name, expression, node in zip(names, bound, self.select.expressions, strict=True))
+        final_having = having and self._final(groups, having, self.select.args["having"])
+        keys = tuple(OrderItem(self._final(groups, expression, node), ascending, nulls_first)
+                     for expression, node, ascending, nulls_first in order)
         limit = self._limit()
-        finals = [item.expression for item in items] + ([kept] if kept else []) + [key.expression for key in keys]
+        finals = [*(item.expression for item in items), *([final_having] if final_having else []),
+                  *(key.expression for key in keys)]
         aggregates = {part for final in finals for part in walk(final) if isinstance(part, Aggregate)}
         by = (*groups.expressions, THE_WINDOW) if self.windowed else groups.expressions
-        return Project(limited(ordered(filtered(grouped(rows, by, aggregates), kept), keys), limit), items)
+        result = filtered(grouped(rows, by, aggregates), final_having)
+        return Project(limited(ordered(result, keys), limit), items)
 
     def _final(self, groups: Groups, expression: Expression, node: exp.Expr) -> Expression:
         """The expression over groups; refused where it needs more of an aggregate than readers can compute."""
-        found = groups.over(self.sql, expression, node)
-        if carried_parts(found, groups.expressions) is None:
-            raise SqlError("not-over-aggregates", f"{text(found)} cannot be computed from aggregates or the window",
+        final = groups.over(self.sql, expression, node)
+        if carried_parts(final, groups.expressions) is None:
+            raise SqlError("not-over-aggregates", f"{text(final)} cannot be computed from aggregates or the window",
                            hint=HINT, position=position_of(self.sql, node))
-        return found
+        return final
 
     def _typed(self, expression: Expression, node: exp.Expr) -> Expression:
         if expression.type == VOID:
@@ -120,14 +122,15 @@ class _QueryBinder:
                            position=position_of(self.sql, node))
         return expression
 
-    def _binder(self, scope: Scope, place: str = "") -> ExpressionBinder:
-        return ExpressionBinder(self.sql, scope, self.aggregates, None if place else self._same_window, place)
+    def _binder(self, scope: Scope, row_clause: str = "") -> ExpressionBinder:
+        window = None if row_clause else self._same_window
+        return ExpressionBinder(self.sql, scope, self.aggregates, window, row_clause)
 
-    def _bind(self, scope: Scope, node: exp.Expr, place: str = "") -> Expression:
-        return self._counted(self._binder(scope, place).bind(node), node)
+    def _bind(self, scope: Scope, node: exp.Expr, row_clause: str = "") -> Expression:
+        return self._counted(self._binder(scope, row_clause).bind(node), node)
 
     def _counted(self, expression: Expression, node: exp.Expr) -> Expression:
-        """One expression more of the query; refused before anything walks it where all are too large together."""
+        """The expression, counted; refused before anything walks it if the expressions together are too large."""
         self.parts += size(expression)
         try:
             check_written(self.parts)
@@ -141,7 +144,8 @@ class _QueryBinder:
     def _from(self, streams: Mapping[str, FeedSchema]) -> tuple[FeedSchema, frozenset[str]]:
         source = self.select.args.get("from_")
         if source is None:
-            raise SqlError("syntax-error", "the query has no FROM", hint=near("", streams) or "Name a stream in FROM.",
+            raise SqlError("syntax-error", "the query has no FROM",
+                           hint=known_names_hint("", streams) or "Name a stream in FROM.",
                            position=position_at(self.sql, len(self.sql)))
         table = source.this
         at = position_of(self.sql, table)
@@ -155,16 +159,17 @@ class _QueryBinder:
         if not a_name or (schema is None and not name.isidentifier()):
             written = ".".join(part.name for part in table.parts)[:80]
             raise SqlError("not-a-stream", f"{written!r} is a table or a file, not a stream", position=at,
-                           hint=near(name, streams) or "Add a stream first.")
+                           hint=known_names_hint(name, streams) or "Add a stream first.")
         if schema is None:
             raise SqlError("unknown-stream", f"there is no stream {name[:60]!r}", position=at,
-                           hint=near(name, streams) or "Add a stream first.")
+                           hint=known_names_hint(name, streams) or "Add a stream first.")
         alias = table.args.get("alias")
         if alias is not None:
             self._only(alias, {"this"})
         return schema, frozenset({(alias.name if alias is not None else name).lower()})
 
     def _only(self, node: exp.Expr, known: set[str]) -> None:
+        """Refuse a node that has a part which is not known."""
         for part, value in node.args.items():
             if value and part not in known:
                 clause = FROM_PARTS.get(part, part.strip("_").upper())
@@ -174,7 +179,7 @@ class _QueryBinder:
 
     @property
     def windowed(self) -> bool:
-        """Whether the query says a window of its own, and not just all that has arrived."""
+        """Whether the query has a window of its own, and is not just about all that has arrived."""
         return not isinstance(self.window, Running)
 
     def _groups(self) -> Groups:
@@ -184,18 +189,18 @@ class _QueryBinder:
         for part, value in group.args.items():
             if value and part != "expressions":
                 raise unsupported(self.sql, GROUP_PARTS.get(part, part.upper()), self.sql.lower().find("group"))
-        found: list[Expression] = []
-        # GROUP BY 1, 1, 1 names one item of SELECT: it is bound once.
+        expressions: list[Expression] = []
+        # GROUP BY 1, 1, 1 names the same item of SELECT three times: it is bound once.
         for node in {id(node): node for node in map(self._named, group.expressions)}.values():
             if isinstance(node, exp.Anonymous) and node.name.lower() == "window":
                 self._set_window(node)
                 continue
             self._refuse_grouping(node)
-            found.append(canonical(self._typed(self._bind(self.scope, node, "GROUP BY"), node)))
-        return Groups(tuple(sorted(set(found), key=text)))
+            expressions.append(canonical(self._typed(self._bind(self.scope, node, "GROUP BY"), node)))
+        return Groups(tuple(sorted(set(expressions), key=text)))
 
     def _named(self, node: exp.Expr) -> exp.Expr:
-        """An ordinal or an alias in GROUP BY stands for its item in SELECT; a real column comes before an alias."""
+        """The item of SELECT that an ordinal or an alias in GROUP BY stands for; a real column wins over an alias."""
         if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
             return self._item(node)
         if isinstance(node, exp.Column) and not node.table and self.scope.column(node.name) is None:
@@ -237,11 +242,11 @@ class _QueryBinder:
     def _names(self, bound: list[Expression]) -> list[str]:
         names: list[str] = []
         seen: set[str] = set(self.window.lead)
-        for item, found in zip(self.select.expressions, bound, strict=True):
+        for item, expression in zip(self.select.expressions, bound, strict=True):
             column = self.scope.column(item.name) if isinstance(item, exp.Column) else None
             name = item.alias if isinstance(item, exp.Alias) else column.name if column else name_of(item)
-            if isinstance(found, WindowPart) and not isinstance(item, exp.Alias):
-                name = found.part
+            if isinstance(expression, WindowPart) and not isinstance(item, exp.Alias):
+                name = expression.part
             if not name or len(name) > MAX_NAME:
                 raise SqlError("duplicate-name", f"a column needs a name of 1 to {MAX_NAME} characters",
                                hint="Name it with AS.", position=position_of(self.sql, item))
@@ -254,16 +259,17 @@ class _QueryBinder:
         return names
 
     def _aliases(self, bound: list[Expression]) -> dict[str, Expression]:
-        return {item.alias.lower(): found for item, found in zip(self.select.expressions, bound, strict=True)
-                if isinstance(item, exp.Alias)}
+        return {item.alias.lower(): expression
+                for item, expression in zip(self.select.expressions, bound, strict=True) if isinstance(item, exp.Alias)}
 
     # WHERE, HAVING, ORDER BY, LIMIT
 
-    def _condition(self, part: str, place: str, scope: Scope) -> Expression | None:
+    def _condition(self, part: str, row_clause: str, scope: Scope) -> Expression | None:
+        """The condition of WHERE or HAVING, by sqlglot's name for it; `row_clause` as in ExpressionBinder."""
         clause = self.select.args.get(part)
         if clause is None:
             return None
-        bound = self._bind(scope, clause.this, place)
+        bound = self._bind(scope, clause.this, row_clause)
         try:
             return implicit(bound, BOOLEAN)
         except SqlError as error:
@@ -279,10 +285,10 @@ class _QueryBinder:
                 raise unsupported(self.sql, "ORDER BY ALL", self.sql.lower().find("order"))
             if isinstance(node, exp.Literal) and not node.is_string and is_whole(node.name):
                 self._item(node)
-                found = self._counted(bound[int(node.name[:9]) - 1], node)
+                expression = self._counted(bound[int(node.name[:9]) - 1], node)
             else:
-                found = self._bind(scope, node)
-            keys.append((found, node, not descending, bool(key.args.get("nulls_first"))))
+                expression = self._bind(scope, node)
+            keys.append((expression, node, not descending, bool(key.args.get("nulls_first"))))
         return keys
 
     def _limit(self) -> int | None:

@@ -1,4 +1,4 @@
-"""A schema text names columns that can be computed with, and a duration text is a fixed span of time."""
+"""Parse schema texts, whose columns can be computed with, and duration texts, which are fixed spans of time."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ TYPE_HINTS = {
     "interval": "Use bigint, for example a number of microseconds.",
     "variant": "Use string, or one column for each field.",
 }
-# What took spaces never gives them back (*+): two neighbours that share a thousand spaces would try every way to.
+# Repetitions of spaces are possessive (*+): two neighbours that share a thousand spaces would try every split.
 COLUMN = re.compile(r"\s*+(?:`((?:[^`]|``)++)`|([^\W\d]\w*+))(?:\s*+:)?\s++([A-Za-z_]++)", re.ASCII)
-DIGITS = re.compile(r"\s*+\(\s*+([0-9]{1,3})\s*+(?:,\s*+([0-9]{1,3})\s*+)?\)")
-AFTER = re.compile(r"\s*+(not\s++null\b)?\s*+(comment\s++'(?:[^'\\]|\\.)*+')?\s*+(,|\Z)", re.IGNORECASE)
+TYPE_DIGITS = re.compile(r"\s*+\(\s*+([0-9]{1,3})\s*+(?:,\s*+([0-9]{1,3})\s*+)?\)")
+AFTER_COLUMN = re.compile(r"\s*+(not\s++null\b)?\s*+(comment\s++'(?:[^'\\]|\\.)*+')?\s*+(,|\Z)", re.IGNORECASE)
 
 MICROS = {"microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000,
           "day": 86_400_000_000, "week": 604_800_000_000}
-PART = re.compile(r"\s*([+-]?)\s*(\d{1,18})(?:\.(\d{1,6}))?\s*([A-Za-z]+)\s*", re.ASCII)
+DURATION_PART = re.compile(r"\s*([+-]?)\s*(\d{1,18})(?:\.(\d{1,6}))?\s*([A-Za-z]+)\s*", re.ASCII)
 # A century: longer spans are a slip of the pen, and near 10,000 years Python's clock ends.
 MAX_MICROS = 100 * 366 * MICROS["day"]
 
@@ -63,19 +63,19 @@ def parse_schema(ddl: str) -> tuple[tuple[str, DataType], ...]:
     seen: set[str] = set()
     at = 0
     while True:
-        found = COLUMN.match(ddl, at)
-        if not found:
+        column = COLUMN.match(ddl, at)
+        if not column:
             raise SqlError("bad-schema", "a column needs a name and a type", position=position_at(ddl, at),
                            hint="Write for example: ts timestamp, saddr string, length int.")
-        name = found[1].replace("``", "`") if found[1] else found[2]
-        kind, at = _type(ddl, found)
+        name = column[1].replace("``", "`") if column[1] else column[2]
+        kind, at = _type(ddl, column)
         if name.lower() in seen:
             raise SqlError("bad-schema", f"the column {name[:60]!r} is named twice",
                            hint="Names of columns differ in more than upper and lower case.",
-                           position=position_at(ddl, found.start(3)))
+                           position=position_at(ddl, column.start(3)))
         seen.add(name.lower())
         columns.append((name, kind))
-        after = AFTER.match(ddl, at)
+        after = AFTER_COLUMN.match(ddl, at)
         if not after:
             raise SqlError("bad-schema", "a comma is missing after the column, or its type is not understood",
                            position=position_at(ddl, at))
@@ -85,7 +85,7 @@ def parse_schema(ddl: str) -> tuple[tuple[str, DataType], ...]:
 
 
 def type_named(name: str, precision: int | None = None, scale: int | None = None) -> DataType:
-    """A type by its name in SQL; refuses those that cannot be computed with."""
+    """A type by its name in SQL; refuses a type that cannot be computed with."""
     word = name.lower()
     if word in ("decimal", "dec", "numeric"):
         try:
@@ -108,14 +108,15 @@ def unusable_hint(kind: str) -> str:
     return f"{make}. {TYPE_HINTS[word]}" if word in TYPE_HINTS else f"{make}, one for each part that is needed."
 
 
-def _type(ddl: str, found: re.Match[str]) -> tuple[DataType, int]:
-    digits = DIGITS.match(ddl, found.end())
+def _type(ddl: str, column: re.Match[str]) -> tuple[DataType, int]:
+    """The type of a column, and the offset behind it."""
+    digits = TYPE_DIGITS.match(ddl, column.end())
     try:
-        kind = type_named(found[3], *(int(part) if part else None for part in (digits.groups() if digits else ())))
+        kind = type_named(column[3], *(int(part) if part else None for part in (digits.groups() if digits else ())))
     except SqlError as error:
-        error.position = position_at(ddl, found.start(3))
+        error.position = position_at(ddl, column.start(3))
         raise
-    return kind, digits.end() if digits else found.end()
+    return kind, digits.end() if digits else column.end()
 
 
 def parse_duration(text: Duration) -> timedelta:
@@ -137,24 +138,24 @@ def parse_duration(text: Duration) -> timedelta:
     if len(text) > 200 or not rest.strip():
         raise SqlError("bad-duration", f"{text[:40]!r} is no duration", hint=hint)
     while at < len(rest):
-        found = PART.match(rest, at)
-        unit = found[4].lower().removesuffix("s") if found else ""
+        part = DURATION_PART.match(rest, at)
+        unit = part[4].lower().removesuffix("s") if part else ""
         if unit in ("month", "year"):
             raise SqlError("bad-duration", f"{text[:40]!r} is not a fixed time: months and years differ in length",
                            hint="Use days or weeks.")
-        if not found or unit not in MICROS or (found[3] and unit != "second"):
+        if not part or unit not in MICROS or (part[3] and unit != "second"):
             raise SqlError("bad-duration", f"{text[:40]!r} is no duration", hint=hint)
-        micros = int(found[2]) * MICROS[unit] + (int(found[3].ljust(6, "0")) if found[3] else 0)
-        total += -micros if found[1] == "-" else micros
-        at = found.end()
+        micros = int(part[2]) * MICROS[unit] + (int(part[3].ljust(6, "0")) if part[3] else 0)
+        total += -micros if part[1] == "-" else micros
+        at = part.end()
     if abs(total) > MAX_MICROS:
         raise SqlError("bad-duration", f"{text[:40]!r} is longer than a century", hint=hint)
     return timedelta(microseconds=total)
 
 
 def parse_wait(text: Duration) -> timedelta:
-    """A span of time that somebody can wait for: none that is negative."""
-    found = parse_duration(text)
-    if found < timedelta(0):
+    """A span of time that somebody can wait for; refuses a negative duration."""
+    duration = parse_duration(text)
+    if duration < timedelta(0):
         raise SqlError("bad-duration", f"{str(text)[:40]!r} is negative", hint="Write for example '10 seconds'.")
-    return found
+    return duration

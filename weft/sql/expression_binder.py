@@ -1,7 +1,7 @@
-"""A parsed expression becomes a typed tree of our own; whatever has no rule here is refused.
+"""Bind a parsed expression to a typed tree of our own; whatever has no rule here is refused.
 
-Every part of a parsed node must be one that its rule reads: a flag that the parser set and we did not look at could
-change the meaning, so an unknown one is refused as well.
+Every part of a parsed node must be read by its rule: a flag that the parser set and we did not look at could change
+the meaning, so an unknown flag is refused as well.
 """
 
 from __future__ import annotations
@@ -74,21 +74,25 @@ CAST_TYPES = {"TEXT": "string", "TIMESTAMPTZ": "timestamp", "TIMESTAMPLTZ": "tim
 
 @dataclass(frozen=True)
 class ExpressionBinder:
-    """Binds expressions of one text. `place` names where aggregates are not allowed, for the message."""
+    """Binds expressions of a text.
+
+    `row_clause` names the clause, such as WHERE, that is evaluated for each row and allows no aggregates; it is empty
+    elsewhere. `in_aggregate` says that the expression is an argument of an aggregate.
+    """
 
     sql: str
     scope: Scope
     aggregates: AggregateTypes | None
     window: Callable[[exp.Anonymous], Expression] | None = None
-    place: str = ""
-    inside: bool = False
+    row_clause: str = ""
+    in_aggregate: bool = False
 
     def bind(self, node: exp.Expr) -> Expression:
-        """The typed tree of a parsed expression; errors get the place of the innermost part that has one."""
+        """The typed tree of a parsed expression; errors get the position of the innermost part that has it."""
         try:
-            found = self._bind(node)
-            check_written(size(found))
-            return found
+            bound = self._bind(node)
+            check_written(size(bound))
+            return bound
         except SqlError as error:
             error.position = error.position or position_of(self.sql, node)
             raise
@@ -130,7 +134,7 @@ class ExpressionBinder:
         return FUNCTIONS[UNARY[type(node)]].build((self.bind(node.this),))
 
     def _connector(self, node: exp.Expr) -> Expression:
-        """AND and OR: a chain is a tree as deep as it is long, so it is unrolled without recursion."""
+        """AND or OR of all operands of a chain, which is a tree as deep as it is long: a loop, not a recursion."""
         operands: list[exp.Expr] = []
         stack = [node]
         while stack:
@@ -147,7 +151,7 @@ class ExpressionBinder:
 
     def _column(self, node: exp.Expr) -> Expression:
         assert isinstance(node, exp.Column)
-        return self.scope.resolve(node, aliases=not self.inside)
+        return self.scope.resolve(node, aliases=not self.in_aggregate)
 
     def _is(self, node: exp.Expr) -> Expression:
         value = self.bind(node.this)
@@ -172,8 +176,8 @@ class ExpressionBinder:
             pattern = Literal(pattern.value.lower(), STRING) if isinstance(pattern, Literal) and \
                 isinstance(pattern.value, str) else pattern
             value = FUNCTIONS["lower"].build((value,))
-        found = FUNCTIONS["like"].build((value, pattern))
-        return negation(found) if node.args.get("negate") else found
+        like = FUNCTIONS["like"].build((value, pattern))
+        return negation(like) if node.args.get("negate") else like
 
     def _case(self, node: exp.Expr) -> Expression:
         branches = []
@@ -188,7 +192,7 @@ class ExpressionBinder:
         return case(branches, None if default is None else self.bind(default))
 
     def _suffixed(self, text: str, node: exp.Expr) -> Expression:
-        """A number with a letter for its type, as in 5L: it must be one of that type, as Spark has it."""
+        """A number with a letter for its type, as in 5L; refuses a number that the type cannot hold, as Spark does."""
         value, kind = number(text), self._type(node.args["to"])
         if kind.is_integral and (not isinstance(value.value, int) or not fits(value.value, kind)):
             raise wrong_type(f"the number {text[:40]} is no {kind}, which its last letter says")
@@ -227,14 +231,14 @@ class ExpressionBinder:
         return FUNCTIONS["locate"].build(tuple(self.bind(part) for part in parts if part is not None))
 
     def _adjacent(self, node: exp.Expr) -> Expression:
-        """'a' 'b' is one constant."""
+        """The single constant that 'a' 'b' stands for."""
         parts = [part.name for part in node.expressions if isinstance(part, exp.Literal) and part.is_string]
         if len(parts) != len(node.expressions):
             raise self._refusal(node)
         return Literal("".join(parts), STRING)
 
     def _dot(self, node: exp.Expr) -> Expression:
-        """window(...).start, written out."""
+        """window(...).start or window(...).end, with the call of window written out."""
         part = node.expression.name.lower()
         if self.bind(node.this) != WindowPart("window") or part not in ("start", "end"):
             raise self._refusal(node)
@@ -245,7 +249,7 @@ class ExpressionBinder:
         name = node.name.lower()
         if name == "window":
             if self.window is None:
-                raise SqlError("bad-window", f"window() is not allowed in {self.place or 'an expression'}",
+                raise SqlError("bad-window", f"window() is not allowed in {self.row_clause or 'an expression'}",
                                hint="Write it in GROUP BY.")
             return self.window(node)
         if self.is_aggregate(name):
@@ -269,7 +273,7 @@ class ExpressionBinder:
 
 
 def _has_suffix(node: exp.Expr) -> bool:
-    """Whether a number has a letter for its type: the tokenizer makes a cast of it, whose number ends behind that."""
+    """Whether a number has a letter for its type; the tokenizer then marks an end of the number behind the letter."""
     if not isinstance(node, exp.Literal) or node.is_string or "end" not in node.meta:
         return False
     return bool(node.meta["end"] - node.meta["start"] + 1 > len(node.name))

@@ -1,4 +1,4 @@
-"""What a query selects is made of its group expressions and of aggregates, and of nothing else of a row."""
+"""Check that what a query selects is made of its group expressions and of aggregates alone."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ class Groups:
         canonicalised as a whole that would read a <= 5 and match nothing.
         """
         if all(isinstance(group, Column) for group in self.expressions):
-            found = canonical(expression)
+            over_groups = canonical(expression)
         else:
             slots = {group: Slot(f"group{index}", group.type) for index, group in enumerate(self.expressions)}
             back = {slot.name: group for group, slot in slots.items()}
             aside = canonical(self._set_aside(expression, slots, {}, {}))
-            found = transform(aside, lambda part: back.get(part.name) if isinstance(part, Slot) else None)
-        self._check(sql, found, node)
-        return found
+            over_groups = transform(aside, lambda part: back.get(part.name) if isinstance(part, Slot) else None)
+        self._check(sql, over_groups, node)
+        return over_groups
 
     def _set_aside(self, expression: Expression, slots: dict[Expression, Slot], canonicals: dict[int, Expression],
                    done: dict[int, Expression]) -> Expression:
-        """The tree with slots for group expressions; each node is looked at once, however often it stands there."""
+        """The tree with slots for group expressions; each node is looked at once, however many parents share it."""
         if isinstance(expression, Aggregate):
             return expression
-        found = done.get(id(expression)) or slots.get(canonical(expression, canonicals))
-        if found is None:
+        replaced = done.get(id(expression)) or slots.get(canonical(expression, canonicals))
+        if replaced is None:
             parts = tuple(self._set_aside(part, slots, canonicals, done) for part in children(expression))
-            found = with_children(expression, parts)
-        done[id(expression)] = found
-        return found
+            replaced = with_children(expression, parts)
+        done[id(expression)] = replaced
+        return replaced
 
     def _check(self, sql: str, expression: Expression, node: exp.Expr) -> None:
+        """Refuse an expression with a column outside aggregates and group expressions."""
         known = set(self.expressions)
         stack = [expression]
         while stack:
@@ -56,11 +57,12 @@ class Groups:
             if isinstance(current, Column):
                 raise SqlError("not-grouped", f"the column {current.name!r} is neither grouped nor aggregated",
                                hint=f"Add {current.name} to GROUP BY, or aggregate it: max({current.name}).",
-                               position=_place(sql, current.name, node))
+                               position=_column_position(sql, current.name, node))
             stack.extend(children(current))
 
 
-def _place(sql: str, name: str, node: exp.Expr) -> Position | None:
-    columns = [found for found in node.find_all(exp.Column) if found.name.lower() == name.lower()]
+def _column_position(sql: str, name: str, node: exp.Expr) -> Position | None:
+    """Where a column is first named within a node, or else where the node starts."""
+    columns = [column for column in node.find_all(exp.Column) if column.name.lower() == name.lower()]
     return position_of(sql, columns[0] if columns else node)
 

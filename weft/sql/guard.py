@@ -1,6 +1,6 @@
-"""No text gets far enough to exhaust the stack, the memory or the patience of the parser.
+"""Bounds on texts and parsed trees, so that no text exhausts the stack, the memory or the patience of the parser.
 
-Everything here is one pass with a counter, never a recursion. The parser that comes after recurses once per nested
+Everything here is a single pass with a counter, never a recursion. The parser that comes after recurses once per nested
 parenthesis, CASE or NOT (about 25 Python frames each), so the depth is bounded on the tokens, before it starts. Tokens
 come from the parser's own tokenizer: a scanner of our own could be talked into seeing a string where there is none.
 """
@@ -43,10 +43,10 @@ def check_tokens(sql: str, tokens: Sequence[Token]) -> None:
             depth -= 1
         elif kind is TokenType.CASE and before is not TokenType.DOT:
             cases += 1
-        # `window.end` is a column and ends no CASE; counting it as one would hide nesting.
+        # `window.end` is a column and ends no CASE; counting it as the end of a CASE would hide nesting.
         elif kind is TokenType.END and before is not TokenType.DOT and cases:
             cases -= 1
-        # Prefixes nest until an operand ends them; the ones before a parenthesis stay open, so they are kept there.
+        # Prefixes nest until an operand ends them; prefixes before a parenthesis stay open, so they still count there.
         if kind in PREFIX:
             prefixes += 1
         elif kind not in OPENING and kind is not TokenType.CASE:
@@ -78,11 +78,11 @@ def check_tree(sql: str, tree: exp.Expr) -> list[exp.Expr]:
 
 def position_of(sql: str, node: exp.Expr) -> Position | None:
     """Where a node starts: its own mark, or the first mark under it."""
-    marks = [found.meta["start"] for found in node.walk() if "start" in found.meta]
+    marks = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     return position_at(sql, min(marks)) if marks else None
 
 
 def too_deep(position: Position | None = None) -> SqlError:
-    """The refusal of every nesting that goes too far, found before parsing or (as a last resort) during it."""
+    """The refusal of a text that nests too deep, noticed before parsing or (as a last resort) during it."""
     return SqlError("too-deep", f"the text is nested more than {MAX_DEPTH} levels deep",
                     hint="Take parts apart, or remove parentheses that change nothing.", position=position)

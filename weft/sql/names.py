@@ -1,4 +1,4 @@
-"""A column without an alias is called what Spark calls it: the expression with all its parentheses, without casts."""
+"""Name a column without an alias as Spark does: the expression with all its parentheses, without casts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-OPERATORS: dict[type[exp.Expr], str] = {
+OPERATOR_SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=", exp.LT: "<",
     exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>", exp.And: "AND", exp.Or: "OR", exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|", exp.BitwiseXor: "^", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }
 UPPER_CASE = frozenset({"ceil", "floor", "sqrt", "exp", "log10", "log2", "cbrt"})
-MAX_NAME = 200
+MAX_DERIVED_NAME = 200
 
 
 def name_of(node: exp.Expr) -> str:
@@ -26,23 +26,23 @@ def name_of(node: exp.Expr) -> str:
 
 
 def _text(node: exp.Expr) -> str:
-    """The first letters of the text: what stands behind a part of that length is not seen, so no part needs more."""
-    if type(node) in OPERATORS:
+    """The text of a node, cut to the length that a name may have, since no name shows more of a part."""
+    if type(node) in OPERATOR_SIGNS:
         return _chain(node)
-    form = FORMS.get(type(node))
-    return (form(node) if form is not None else node.name)[:MAX_NAME]
+    print_node = NODE_TEXTS.get(type(node))
+    return (print_node(node) if print_node is not None else node.name)[:MAX_DERIVED_NAME]
 
 
 def _chain(node: exp.Expr) -> str:
-    """Operators group to the left: a AND b AND c is a tree as deep as it is long, so it is walked and not recursed."""
+    """The text of a chain such as a AND b AND c, which is a tree as deep as it is long: a loop, not a recursion."""
     operators: list[exp.Expr] = []
-    while type(node) in OPERATORS:
+    while type(node) in OPERATOR_SIGNS:
         operators.append(node)
         node = node.this
-    found = _text(node)
+    chain = _text(node)
     for operator in reversed(operators):
-        found = f"({found} {OPERATORS[type(operator)]} {_text(operator.expression)})"[:MAX_NAME]
-    return found
+        chain = f"({chain} {OPERATOR_SIGNS[type(operator)]} {_text(operator.expression)})"[:MAX_DERIVED_NAME]
+    return chain
 
 
 def _list(nodes: list[exp.Expr]) -> str:
@@ -50,10 +50,10 @@ def _list(nodes: list[exp.Expr]) -> str:
 
 
 def _pair(form: str) -> Callable[[exp.Expr], str]:
-    """A form with both operands in it, behind NOT where the node says so."""
+    """Prints both operands of a node into a form, behind NOT where the node says so."""
     def text(node: exp.Expr) -> str:
-        found = form.format(_text(node.this), _text(node.expression))
-        return f"(NOT {found})" if node.args.get("negate") else found
+        pair = form.format(_text(node.this), _text(node.expression))
+        return f"(NOT {pair})" if node.args.get("negate") else pair
     return text
 
 
@@ -99,15 +99,15 @@ def _case(node: exp.Expr) -> str:
 
 
 def _cast(node: exp.Expr) -> str:
-    """Casts do not show, but for constants: DATE '2026-01-31'."""
-    found = _text(node.this)
+    """The text of a cast: of its operand alone, but for constants such as DATE '2026-01-31'."""
+    operand = _text(node.this)
     if isinstance(node.this, exp.Literal) and node.this.is_string:
         kind = {"DATE": "DATE", "TIMESTAMPTZ": "TIMESTAMP"}.get(str(node.args["to"].this.value))
-        return f"{kind} '{found}'" if kind else found
-    return found
+        return f"{kind} '{operand}'" if kind else operand
+    return operand
 
 
-FORMS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
+NODE_TEXTS: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Paren: lambda node: _text(node.this),
     exp.Cast: _cast,
     exp.TryCast: lambda node: _text(node.this),

@@ -1,4 +1,4 @@
-"""A text is one SELECT over one stream, or it is refused with a code, a place and a hint.
+"""Parse a text that is a single SELECT, or refuse it with a code, a position and a hint.
 
 sqlglot reads the Spark dialect for us, with two changes. Function calls stay as the user wrote them: the dialect's
 own builders rewrite arguments (date_sub negates, date_format translates its pattern) and we need what was said. And it
@@ -33,7 +33,7 @@ class _Parser(SparkParser):
     FUNCTIONS = {}
     FUNCTION_PARSERS = {name: SparkParser.FUNCTION_PARSERS[name]
                         for name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")}
-    # NULL, TRUE and FALSE get a place in the text like other constants.
+    # NULL, TRUE and FALSE get a position in the text like other constants.
     PRIMARY_PARSERS = {
         **SparkParser.PRIMARY_PARSERS,
         TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
@@ -90,7 +90,7 @@ SUPPORTED_PARTS = {"expressions", "from_", "where", "group", "having", "order", 
 
 
 def parse_select(sql: str) -> exp.Select:
-    """The one SELECT that a text holds."""
+    """The only SELECT that a text holds."""
     tokens = _tokens(sql)
     first = tokens[0]
     if first.token_type is not TokenType.SELECT:
@@ -105,8 +105,8 @@ def parse_select(sql: str) -> exp.Select:
     for part, value in tree.args.items():
         if value and part not in SUPPORTED_PARTS:
             clause = REFUSED_PARTS.get(part, part.upper())
-            found = value[0] if isinstance(value, list) else value
-            at = position_of(sql, found) if isinstance(found, exp.Expr) else None
+            node = value[0] if isinstance(value, list) else value
+            at = position_of(sql, node) if isinstance(node, exp.Expr) else None
             raise SqlError("unsupported-clause", f"{clause} is not supported", hint=HINTS.get(clause, ""),
                            position=at or position_at(sql, first.start))
     if not tree.expressions:
@@ -115,7 +115,7 @@ def parse_select(sql: str) -> exp.Select:
 
 
 def parse_expression(sql: str) -> exp.Expr:
-    """The one scalar expression that a text holds."""
+    """The only scalar expression that a text holds."""
     tokens = _tokens(sql)
     keep_words(sql, tokens)
     return _parse(sql, tokens, expression=True)
@@ -124,23 +124,23 @@ def parse_expression(sql: str) -> exp.Expr:
 def _tokens(sql: str) -> list[Token]:
     check_size(sql)
     try:
-        tokens = _Tokenizer(_DIALECT).tokenize(sql)  # a new one each time: it holds its text, and threads share ours
+        tokens = _Tokenizer(_DIALECT).tokenize(sql)  # a new tokenizer each time: it holds its text
     except TokenError as error:
         # The tokenizer says where the open quote stands only in the words of its own error.
-        place = re.search(r"from \d+:(\d+)$", str(error.__cause__))
+        match = re.search(r"from \d+:(\d+)$", str(error.__cause__))
         raise SqlError("syntax-error", "the text ends inside a string or a name, or holds a malformed number",
                        hint="Close the quote that was opened.",
-                       position=position_at(sql, int(place[1]) if place else error.start or 0)) from None
+                       position=position_at(sql, int(match[1]) if match else error.start or 0)) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
         raise SqlError("syntax-error", "the text is empty", hint="Write a SELECT query.")
     check_tokens(sql, tokens)
-    return _joined(sql, tokens)
+    return _joined_strings(sql, tokens)
 
 
-def _joined(sql: str, tokens: list[Token]) -> list[Token]:
-    """'it''s' is one string with a quote in it, since Spark 4; the tokenizer sees two strings side by side."""
+def _joined_strings(sql: str, tokens: list[Token]) -> list[Token]:
+    """The tokens with 'it''s' as a single string, as in Spark 4; the tokenizer sees two strings side by side."""
     joined: list[Token] = []
     for token in tokens:
         last = joined[-1] if joined else None

@@ -1,4 +1,4 @@
-"""What a text means without parentheses is what Spark says it means, or the text is refused.
+"""Refuse a text without parentheses that Spark would group in another way than the parser does.
 
 sqlglot and Spark agree on how tightly operators bind except in corners: `a < b IN (1, 2)`, `a || b + c`, `a = b < c`.
 A tree in which every operand binds at least as tightly as Spark's grammar asks is the only tree that grammar allows, so

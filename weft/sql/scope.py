@@ -1,4 +1,4 @@
-"""A name in a query means one thing: a column of the stream, the window of the group, or an alias where those count."""
+"""Resolve the names of a query: a column of the stream, the window of the group, or an alias where aliases count."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from weft.errors import SqlError
 from weft.sql.ddl import unusable_hint
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def known_names_hint(word: str, known: Iterable[str]) -> str:
     """A hint with the names that look like a word, or all of them when they are few."""
     by_lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), by_lower, n=3) or (list(by_lower) if len(by_lower) <= 8 else [])
-    return f"Known names: {', '.join(by_lower[name] for name in found)}." if found else ""
+    close = get_close_matches(word.lower(), by_lower, n=3) or (list(by_lower) if len(by_lower) <= 8 else [])
+    return f"Known names: {', '.join(by_lower[name] for name in close)}." if close else ""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which names there are. Names are found in any case; `aliases` stand before columns, but not inside aggregates."""
+    """Which names there are, in any case of letters; `aliases` come before columns, but not inside aggregates."""
 
     columns: Mapping[str, DataType]
     qualifiers: frozenset[str] = frozenset()
@@ -33,16 +33,16 @@ class Scope:
     unusable: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        found = {name.lower(): Column(name, kind) for name, kind in self.columns.items()}
-        object.__setattr__(self, "_columns", found)
+        by_lower = {name.lower(): Column(name, kind) for name, kind in self.columns.items()}
+        object.__setattr__(self, "_columns", by_lower)
 
     def column(self, name: str) -> Column | None:
         """The column of a name in any case."""
-        found: Column | None = self.__dict__["_columns"].get(name.lower())
-        return found
+        column: Column | None = self.__dict__["_columns"].get(name.lower())
+        return column
 
     def resolve(self, node: exp.Column, *, aliases: bool) -> Expression:
-        """What a name stands for."""
+        """The expression that a name stands for; `aliases` says whether it may be an alias."""
         name = node.name
         qualifier = node.text("table").lower()
         if isinstance(node.this, exp.Star):
@@ -52,21 +52,21 @@ class Scope:
         if qualifier:
             return self._qualified(qualifier, name, aliases=aliases)
         alias = self.aliases.get(name.lower()) if aliases else None
-        found = alias or self.column(name)
-        if found is None and self.windowed and name.lower() == "window":
-            found = self._window(aliases)
-        if found is None:
+        expression = alias or self.column(name)
+        if expression is None and self.windowed and name.lower() == "window":
+            expression = self._window(aliases)
+        if expression is None:
             if name.lower() in NONDETERMINISTIC:
                 function_named(name)
             raise self._unknown(name)
-        return found
+        return expression
 
     def _qualified(self, qualifier: str, name: str, *, aliases: bool) -> Expression:
         if qualifier in self.qualifiers:
-            found = self.column(name)
-            if found is None:
+            column = self.column(name)
+            if column is None:
                 raise self._unknown(name)
-            return found
+            return column
         holder = self.aliases.get(qualifier) if aliases else None
         if holder is None and self.windowed and qualifier == "window":
             holder = self._window(aliases)
@@ -89,7 +89,7 @@ class Scope:
             if column.lower() == last.lower():
                 return SqlError("unsupported-type", f"the column {column[:60]!r} is there, but its type {kind[:60]} "
                                 "cannot be computed with", hint=unusable_hint(kind))
-        hint = near(last, [*self.columns, *self.aliases])
+        hint = known_names_hint(last, [*self.columns, *self.aliases])
         if name.lower() in ("window", "window.start", "window.end"):
             hint = "There is a window where GROUP BY has window(...)."
         return SqlError("unknown-column", f"there is no column {name[:60]!r}", hint=hint)

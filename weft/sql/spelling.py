@@ -27,11 +27,12 @@ from weft.algebra.expressions import (
 
 # How tightly operators bind, loosest first, as in Spark's grammar.
 OR, AND, NOT, PREDICATE, COMPARISON, BIT_OR, BIT_XOR, BIT_AND, ADD, MULTIPLY, UNARY, ATOM = range(12)
-INFIX = {"or": OR, "and": AND, "=": COMPARISON, "<": COMPARISON, "<=": COMPARISON, "<=>": COMPARISON, "|": BIT_OR,
-         "^": BIT_XOR, "&": BIT_AND, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY, "div": MULTIPLY}
+INFIX_LEVELS = {"or": OR, "and": AND, "=": COMPARISON, "<": COMPARISON, "<=": COMPARISON, "<=>": COMPARISON,
+                "|": BIT_OR, "^": BIT_XOR, "&": BIT_AND, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY,
+                "%": MULTIPLY, "div": MULTIPLY}
 FLIPPED = {"<": ">", "<=": ">="}
 NEGATED = {"=": "<>", "<=>": "IS DISTINCT FROM", "like": "NOT LIKE", "rlike": "NOT RLIKE"}
-# Whose arguments are cast unasked: to a double, to a date or to a timestamp.
+# Functions whose arguments Spark casts unasked: to a double, to a date or to a timestamp.
 OF_DOUBLES = frozenset({"sqrt", "cbrt", "exp", "ln", "log10", "log2", "pow", "sign"})
 OF_TIMES = frozenset({"year", "quarter", "month", "day", "dayofweek", "dayofyear", "weekofyear", "hour", "minute",
                       "second", "extract_second", "last_day", "datediff", "date_trunc", "trunc", "date_format",
@@ -72,9 +73,9 @@ def _spell(expression: Expression) -> Spelling:
         case Aggregate(function, arguments, _, distinct, where):
             inside = ("DISTINCT " if distinct else "") + (_listed(arguments) or "*")
             return f"{function}({inside}){filter_text(where)}", ATOM
-        case Call(function) if function in FORMS:
-            return FORMS[function](expression)
-        case Call(function) if function in INFIX:
+        case Call(function) if function in CALL_SPELLINGS:
+            return CALL_SPELLINGS[function](expression)
+        case Call(function) if function in INFIX_LEVELS:
             return _infix(expression)
         case Call(function):
             return f"{function}({_listed(_said(expression))})", ATOM
@@ -117,12 +118,12 @@ def _within(part: Expression, least: int) -> str:
 
 
 def _infix(call: Call) -> Spelling:
-    level, sign, parts = INFIX[call.function], call.function.upper(), _said(call)
+    level, sign, parts = INFIX_LEVELS[call.function], call.function.upper(), _said(call)
     if call.function in FLIPPED and isinstance(parts[0], Literal):
         sign, parts = FLIPPED[call.function], parts[::-1]
     # Operators group to the left; AND and OR are flat, and comparisons do not chain.
     first = level + 1 if level in (OR, AND, COMPARISON) else level
-    texts = [_within(part, first if place == 0 else level + 1) for place, part in enumerate(parts)]
+    texts = [_within(part, first if index == 0 else level + 1) for index, part in enumerate(parts)]
     return f" {sign} ".join(texts), level
 
 
@@ -161,13 +162,13 @@ def _unasked(call: Call, part: Cast) -> bool:
         return {source.name, target.name} == {"date", "timestamp"}
     if not source.is_numeric or not target.is_numeric or wider(source, target) != target:
         return False
-    if INFIX.get(call.function) in (ADD, MULTIPLY) and call.function not in ("/", "div"):
+    if INFIX_LEVELS.get(call.function) in (ADD, MULTIPLY) and call.function not in ("/", "div"):
         # Beside a constant, whose type does not show, the cast is what tells the type of the result.
         return not any(isinstance(other, Literal | Cast) for other in call.arguments if other is not part)
-    return call.function in INFIX or call.function in OF_DOUBLES
+    return call.function in INFIX_LEVELS or call.function in OF_DOUBLES
 
 
-FORMS: dict[str, Callable[[Call], Spelling]] = {
+CALL_SPELLINGS: dict[str, Callable[[Call], Spelling]] = {
     "not": _not,
     "in": lambda call: _membership("IN", call),
     "is_null": lambda call: (f"{_within(call.arguments[0], BIT_OR)} IS NULL", PREDICATE),

@@ -1,4 +1,4 @@
-"""Texts before anything parses them: how long one may be, which characters it has, and where in it something stands."""
+"""Texts before anything parses them: how long a text may be, which characters it may have, and positions in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""window(event time, range[, slide[, start]]) is one Sliding window, or it is refused."""
+"""Bind window(event time, range[, slide[, start]]) to a Sliding window, or refuse it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def window_of(sql: str, node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> 
 
 
 def _window(node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> Sliding:
-    given = node.expressions
-    if not 2 <= len(given) <= 4:
-        raise SqlError("bad-window", f"window takes 2 to 4 arguments, not {len(given)}",
+    arguments = node.expressions
+    if not 2 <= len(arguments) <= 4:
+        raise SqlError("bad-window", f"window takes 2 to 4 arguments, not {len(arguments)}",
                        hint=f"Write window({feed.event_time}, '10 minutes', '2 minutes').")
-    moment = scope.resolve(given[0], aliases=False) if isinstance(given[0], exp.Column) else None
+    moment = scope.resolve(arguments[0], aliases=False) if isinstance(arguments[0], exp.Column) else None
     if moment != scope.column(feed.event_time):
         raise SqlError("bad-window", f"the first argument of window must be the event time, {feed.event_time}")
-    times = [_duration(part) for part in given[1:]]
+    times = [_duration(part) for part in arguments[1:]]
     span, slide = times[0], times[min(1, len(times) - 1)]
     start = times[2] if len(times) > 2 else timedelta(0)
     if span <= timedelta(0) or slide <= timedelta(0):

@@ -1,4 +1,4 @@
-"""Only the words of our own small language reach the parser as keywords; all others are plain names, or refused.
+"""Keep only the keywords of our own small language for the parser; all others become plain names, or are refused.
 
 The parser knows the SQL of thirty systems. Where a text wanders off into a corner of it that no query of ours needs,
 the parser may take time that doubles with every word (`a JOIN b c JOIN d ...`, `struct(struct(struct(...`), or read
@@ -31,7 +31,7 @@ SIGNS = frozenset({
 })
 VALUES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER,
                     TokenType.HEX_STRING})
-# What the presence of a word or sign means that no query of ours holds.
+# Words and signs that no query of ours holds, and the clause that each of them stands for.
 REFUSED = {
     TokenType.HINT: "a hint",
     TokenType.PARAMETER: "a parameter",
@@ -85,13 +85,13 @@ NOTHING = Token(TokenType.SEMICOLON, "")
 
 
 def unsupported(sql: str, clause: str, offset: int) -> SqlError:
-    """The refusal of a clause by name, at a place."""
+    """The refusal of a clause by name, with its position."""
     return SqlError("unsupported-clause", f"{clause} is not supported", hint=HINTS.get(clause, ""),
                     position=position_at(sql, offset))
 
 
 def keep_words(sql: str, tokens: Sequence[Token]) -> None:
-    """Refuse what is not ours; make plain names of all keywords that are not (changes the tokens)."""
+    """Refuse words that no query of ours holds; turn other foreign keywords into plain names, within the tokens."""
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else NOTHING
         after = tokens[at + 1] if at + 1 < len(tokens) else NOTHING
@@ -116,10 +116,10 @@ def keep_words(sql: str, tokens: Sequence[Token]) -> None:
 
 
 def _refuse_inner_clauses(sql: str, tokens: Sequence[Token]) -> None:
-    """Clauses stand outside all parentheses, but for FILTER (WHERE ..), WITHIN GROUP (ORDER BY ..), EXTRACT(.. FROM x).
+    """Refuse clauses inside parentheses, on which the parser takes twice as long with each: f(a LIMIT f(a LIMIT ...
 
-    And but for IS DISTINCT FROM, which is no clause. The parser tries others: f(a LIMIT f(a LIMIT .. takes it twice as
-    long with each.
+    FILTER (WHERE ..), WITHIN GROUP (ORDER BY ..) and EXTRACT(.. FROM x) are allowed, and so is IS DISTINCT FROM, which
+    is no clause.
     """
     depth = 0
     for at, token in enumerate(tokens):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Merge, Rows, Selection, Source
 from weft.backend.merge import quoted
@@ -78,7 +78,7 @@ def horizon(watermark: int | None, reach: int | None) -> int:
 def ledger_schema(dimensions: Iterable[Dimension]) -> pa.Schema:
     """The columns of a ledger."""
     lead = [("batch", pa.int64()), ("watermark", pa.int64()), ("window", pa.string())]
-    return pa.schema([*lead, *((one.name, arrow_type(one.type)) for one in dimensions), (ROWS.name, pa.int64())])
+    return pa.schema([*lead, *((one.name, arrow_type(one.type)) for one in dimensions), (ROW_COUNT.name, pa.int64())])
 
 
 def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batch_id: int, watermark: int) -> Merge:
@@ -97,7 +97,7 @@ def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batc
         (f"CAST({watermark} AS BIGINT)", "watermark"),
         (f"unnest(CASE {' '.join(cases)} END)", "window"),
     )
-    columns = (*(one.name for one in node.dimensions), ROWS.name)
+    columns = (*(one.name for one in node.dimensions), ROW_COUNT.name)
     return _merged(node, Selection((Source((rows,), beside=beside),), columns), "batch", "watermark")
 
 
@@ -119,4 +119,4 @@ def _merged(node: Node, rows: Selection, batch: str, watermark: str) -> Merge:
         ('"window"', "window"),
         *((quoted(one.name), one.name) for one in node.dimensions),
     )
-    return Merge(rows, keys, (ROWS,))
+    return Merge(rows, keys, (ROW_COUNT,))
