@@ -44,7 +44,7 @@ from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.segments.segment import SegmentRow
 from weft.segments.types import arrow_type, duck_literal, duck_type
 from weft.spark.arrived import SparkBatch
-from weft.spark.batch import Batch, project
+from weft.spark.batch import BatchOutput, project
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived
 from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
@@ -130,7 +130,7 @@ class FedBatch:
         frame = self.engine.spark.createDataFrame(self.rows)
         return SparkBatch(project(frame, self.stream), self.mark, self.stream)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         """The partial rows of the base nodes."""
         alive = self._alive()
         moments = _micros(alive[self.stream.event_time])
@@ -138,7 +138,7 @@ class FedBatch:
         if lines is None:
             return self.on_spark().aggregate(network, parts)
         partials = {node.id: self._partial(node, lines[node.id], alive, moments) for node in network.base}
-        return Batch(len(self.rows), len(self.rows) - len(alive), max(moments, default=None), partials)
+        return BatchOutput(len(self.rows), len(self.rows) - len(alive), max(moments, default=None), partials)
 
     def _partial(self, node: Node, lines: str, alive: pa.Table, moments: list[int]) -> pa.Table:
         number = self.mark.batch_id

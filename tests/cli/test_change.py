@@ -8,7 +8,7 @@ from pathlib import Path
 import weft.testing
 from tests.cli.command import refuse, succeed, succeed_json
 from weft.engine import Engine
-from weft.store.tables import TickRow
+from weft.store.records import TickRow
 
 SQL = "SELECT proto, max(length) AS longest FROM packets GROUP BY window(ts, '1 minute'), proto"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.command import refuse, run, succeed, succeed_json
 from tests.golden import check, golden_files
 from weft.config import load_config
-from weft.config.places import find_places
+from weft.config.positions import find_positions
 from weft.engine import Engine
 from weft.errors import ConfigError, Position
 
@@ -156,7 +156,7 @@ def test_a_configuration_is_applied_with_its_own_keeps(tmp_path: Path) -> None:
     ("a = { b = 1 }", ("a", "b"), Position(1, 1)),
 ])
 def test_places_of_keys(text: str, keys: tuple[str, ...], position: Position) -> None:
-    assert find_places(text).key(*keys) == position
+    assert find_positions(text).key(*keys) == position
 
 
 @pytest.mark.parametrize(("text", "inside", "position"), [
@@ -165,7 +165,7 @@ def test_places_of_keys(text: str, keys: tuple[str, ...], position: Position) ->
     ("q = '''SELECT\n  x'''", Position(1, 1), Position(1, 8)),
 ])
 def test_places_inside_texts(text: str, inside: Position, position: Position) -> None:
-    assert find_places(text).within(inside, "q") == position
+    assert find_positions(text).within(inside, "q") == position
 
 
 STREAM = GOOD.partition("[queries]")[0]
@@ -206,9 +206,9 @@ def test_no_content_ends_in_a_traceback(name: str, tmp_path: Path) -> None:
     assert len(str(refused.value)) < 1500
 
 
-def test_the_places_of_many_keys_are_found_quickly() -> None:
+def test_the_positions_of_many_keys_are_known_quickly() -> None:
     text = "".join(f"key{number} = {number}\n" for number in range(30_000))
     start = time.process_time()
-    found = find_places(text)
+    found = find_positions(text)
     assert time.process_time() - start < 1.5
     assert found.key("key29999") == Position(30_000, 1)

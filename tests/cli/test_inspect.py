@@ -15,7 +15,7 @@ import weft.testing
 from tests.cli.command import refuse, run, succeed, succeed_json
 from tests.cli.test_check import GOOD, write
 from tests.simulation.level0 import PlainBatch, Row
-from weft.cli.tables import queries_view
+from weft.cli.tables import queries_table
 from weft.engine import Engine
 from weft.spark.checkpoint import BatchMark
 
@@ -98,7 +98,7 @@ def test_queries_fit_into_any_terminal(state: Path) -> None:
     shown = succeed_json("queries", "--state", state)
     for width in (20, 40, 60, 80, 100, 200):
         terminal = Console(width=width, file=io.StringIO())
-        terminal.print(queries_view(shown, width))
+        terminal.print(queries_table(shown, width))
         said = terminal.file.getvalue()
         words = [line.split() for line in said.splitlines()]
         # No name is broken into pieces, and every query takes a few lines at most.

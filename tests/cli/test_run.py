@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import refuse, run, share_session, succeed, succeed_json
+from weft.cli.display import LiveDisplay
 from weft.cli.run import start_spark
-from weft.cli.view import LiveView
 from weft.engine import Engine
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _wait_for_ticks(engine: Engine, ticks: int) -> None:
 
 
 def test_live_view_renders(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Engine(config.parent / "state") as engine, LiveView() as view:
+    with Engine(config.parent / "state") as engine, LiveDisplay() as view:
         view.show(engine.metrics())
         view.note("stopping")
         view.show(engine.metrics(), last=True)

@@ -14,7 +14,7 @@ from tests.simulation.level0 import PlainBatch
 from weft.algebra.expressions import Column
 from weft.backend.interface import BackendError
 from weft.plan.network import Network
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
 
@@ -29,7 +29,7 @@ def name_of(expression: object) -> str:
 class CrashBatch(PlainBatch):
     """Rows without a time are dead; a query that divides `v` by `d` fails where `d` is zero."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         rows = [row for row in self.rows if row["ts"] is not None]
         if any(
             not isinstance(one, Column) for node in network.base for each in node.statistics for one in each.arguments

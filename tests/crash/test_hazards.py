@@ -33,7 +33,7 @@ from weft.registry.changes import Decide
 from weft.registry.registry import Registry
 from weft.segments.files import TEMPORARY
 from weft.segments.segment import SegmentRow
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.level0 import Statement
 from weft.store.tend import LEASE, sweep, tend
 
@@ -227,7 +227,7 @@ class LosingBatch(CrashBatch):
 
     left: ClassVar[list[None]] = []
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         if self.left:
             self.left.pop()
             if not self.left:
@@ -240,7 +240,7 @@ class DyingBatch(CrashBatch):
 
     left: ClassVar[list[None]] = []
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         if not self.left:
             raise Py4JError("Answer from Java side is empty")
         self.left.pop()

@@ -47,8 +47,8 @@ def test_a_thousand_truths_are_found_in_their_packs_at_once() -> None:
     keys = Keys({}, {f"pack{n}": pack for n, pack in enumerate(packs_of([truths]))})
     start = time.process_time()
     for _ in range(10):
-        found = [(keys.column(one), keys.place(one)) for one in truths]
+        found = [(keys.column(one), keys.position(one)) for one in truths]
     assert time.process_time() - start < 0.5
     assert all(keys.packs[column][place or 0] == one for (column, place), one in zip(found, truths, strict=True))
     alone = Dimension(Column("a", INT))
-    assert (keys.column(alone), keys.place(alone)) == (alone.name, None)
+    assert (keys.column(alone), keys.position(alone)) == (alone.name, None)

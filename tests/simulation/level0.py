@@ -16,7 +16,7 @@ from weft.backend.interface import BackendError
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import LETTERS, NO_LETTERS, NO_TIME, DeadLetters
 from weft.spark.level0 import Statement
@@ -42,9 +42,9 @@ class PlainBatch:
     def held(self) -> AbstractContextManager[Self]:
         return nullcontext(self)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in network.base}
-        return Batch(len(self.rows), 0, max((row["ts"] for row in self.rows), default=None), partials)
+        return BatchOutput(len(self.rows), 0, max((row["ts"] for row in self.rows), default=None), partials)
 
     def jobs(self) -> int:
         return 0
@@ -70,9 +70,9 @@ class PlainBatch:
 class BatchWithLetter(PlainBatch):
     """A batch with one more row, which has no event time."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         found = super().aggregate(network, parts)
-        return Batch(found.rows + 1, 1, found.newest, found.partials)
+        return BatchOutput(found.rows + 1, 1, found.newest, found.partials)
 
     def dead_letters(self, count: int) -> DeadLetters:
         number = self.mark.batch_id

@@ -12,7 +12,7 @@ import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, World
 from weft.plan.network import Network
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.level0 import Statement
 
@@ -32,7 +32,7 @@ class Failing(PlainBatch):
     error: Exception | None = None
     fails: Fails = lambda network, parts: False
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         if self.error is not None and self.fails(network, parts):
             raise self.error
         return super().aggregate(network, parts)

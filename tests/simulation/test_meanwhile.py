@@ -25,7 +25,7 @@ from weft.registry.compiler import compile_row
 from weft.registry.registered import Registered
 from weft.store import transactions
 from weft.store.definition import QueryDefinition
-from weft.store.tables import AggregateRow, QueryRow, StreamRow
+from weft.store.records import AggregateRow, QueryRow, StreamRow
 from weft.store.tend import LEASE
 
 

@@ -13,7 +13,7 @@ import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, World
 from weft.plan.network import Network
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.level0 import Statement
 
 WIDE = Query("wide", ("g", "k"), ("n",), None, "forever", eager=False)
@@ -26,7 +26,7 @@ class Hindered(PlainBatch):
 
     hindrance: tuple[Exception, ...] = ()
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         if self.hindrance and any(len(node.dimensions) > 1 for node in network.base):
             raise self.hindrance[0]
         return super().aggregate(network, parts)

@@ -30,7 +30,7 @@ from weft.sql import bind
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_duration
 from weft.store import letters, tend
-from weft.store.tables import FAILED
+from weft.store.records import FAILED
 from weft.store.tend import LEASE
 
 SHIFT = int(os.environ.get("WEFT_SEED", "0"))

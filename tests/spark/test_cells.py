@@ -44,8 +44,8 @@ def test_every_value_finds_its_cell(spark: SparkSession) -> None:
     session.conf.set("spark.sql.codegen.maxFields", "400")
     rows = session.createDataFrame([(value,) for value in values], "v bigint")
     rows.createOrReplaceTempView("numbers")
-    found = ", ".join(search.found() for search in searches)
-    answers = session.sql(f"SELECT v, {found} FROM {layers(searches)}".replace("{rows}", "numbers")).collect()
+    results = ", ".join(search.result() for search in searches)
+    answers = session.sql(f"SELECT v, {results} FROM {layers(searches)}".replace("{rows}", "numbers")).collect()
     assert len(answers) == len(values)
     for row in answers:
         for name, points in points_of.items():

@@ -15,7 +15,7 @@ from weft.plan.placement import Placement
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import TICKS_KEPT, Catalog, Writer
 from weft.store.definition import QueryDefinition
-from weft.store.tables import AggregateRow, LayoutRow, NodeRow, QueryRow, StreamRow, TickRow
+from weft.store.records import AggregateRow, LayoutRow, NodeRow, QueryRow, StreamRow, TickRow
 
 MINUTE = timedelta(minutes=1)
 Segment = Callable[..., SegmentRow]

@@ -16,7 +16,7 @@ import pytest
 from weft.segments.segment import SegmentRow
 from weft.store.catalog import Catalog, Reader, sqlite_url
 from weft.store.definition import QueryDefinition
-from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, TickRow
+from weft.store.records import DeadLetterRow, NodeRow, QueryRow, TickRow
 
 Python = Callable[..., subprocess.Popen[str]]
 
@@ -50,7 +50,7 @@ from sqlalchemy import event
 from test_catalog_crash import segment
 from weft.store.catalog import Catalog
 from weft.store.definition import QueryDefinition
-from weft.store.tables import DeadLetterRow, NodeRow, QueryRow, StreamRow, TickRow
+from weft.store.records import DeadLetterRow, NodeRow, QueryRow, StreamRow, TickRow
 
 def commit_tick(url, k):
     catalog = Catalog(url)
@@ -125,7 +125,7 @@ TICKING = """
 import os, sys
 from test_catalog_crash import segment
 from weft.store.catalog import Catalog
-from weft.store.tables import TickRow
+from weft.store.records import TickRow
 
 def commit_ticks(url):
     catalog = Catalog(url)
@@ -188,7 +188,7 @@ COUNT = """
 import sys
 from at_once import at_once
 from weft.store.catalog import Catalog
-from weft.store.tables import AggregateRow
+from weft.store.records import AggregateRow
 
 def count(number):
     catalog = Catalog(sys.argv[1])
@@ -202,7 +202,7 @@ sys.exit(at_once(2, count))
 
 
 def test_threads_and_processes_write_one_after_the_other(url: str, python: Python) -> None:
-    from weft.store.tables import AggregateRow
+    from weft.store.records import AggregateRow
 
     catalog = Catalog(url)
     with catalog.write() as tx:

@@ -16,7 +16,8 @@ from weft.errors import StateError
 from weft.store import catalog as catalog_module
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.definition import QueryDefinition
-from weft.store.tables import FORMAT, QueryRow
+from weft.store.records import QueryRow
+from weft.store.tables import FORMAT
 
 
 def refusal(url: str) -> StateError:
@@ -204,7 +205,7 @@ import sys
 from at_once import at_once
 from weft.store.catalog import Catalog
 from weft.store.definition import QueryDefinition
-from weft.store.tables import QueryRow
+from weft.store.records import QueryRow
 
 def create(number):
     with Catalog(sys.argv[1]).write() as tx:

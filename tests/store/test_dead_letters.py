@@ -10,7 +10,7 @@ import pytest
 
 from weft.errors import StateError
 from weft.store.catalog import Catalog
-from weft.store.tables import DeadLetterRow, StreamRow, TickRow
+from weft.store.records import DeadLetterRow, StreamRow, TickRow
 
 
 def letter(path: str, **columns: Any) -> DeadLetterRow:

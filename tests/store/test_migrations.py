@@ -19,8 +19,9 @@ from weft.registry.registry import Registry
 from weft.store import catalog as catalog_module
 from weft.store.catalog import Catalog, sqlite_url
 from weft.store.migrations import STEPS
+from weft.store.records import DeadLetterRow, PlanRow
 from weft.store.state import load_state
-from weft.store.tables import FORMAT, DeadLetterRow, PlanRow
+from weft.store.tables import FORMAT
 
 FORMATS = Path(__file__).parent / "formats"
 OLDER = sorted({int(path.name.split(".")[0]) for path in FORMATS.glob("*.sql")})

@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulation.world import SECOND, Tick, World, at
 from weft.segments.segment import SegmentRow
-from weft.store.tables import PlanRow
+from weft.store.records import PlanRow
 
 PAIRS = "SELECT k, g, sum(v) AS total FROM s GROUP BY window(ts, '4 seconds'), k, g"
 KEYS = "SELECT k, sum(v) AS total FROM s GROUP BY window(ts, '4 seconds'), k"

@@ -1,4 +1,4 @@
-"""The command `weft`: its subcommands, and one way to fail.
+"""The command `weft`: its subcommands, and how all of them fail.
 
 Exit status 0: done. 1: the user can mend it (a WeftError, a wrong argument, what Spark says of a source); printed as
 code, message and hint. 2: our fault, printed with its traceback. 130: interrupted.
@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from weft.cli import calibrate, change, demo, inspect, results, run
-from weft.cli.exits import OURS, THEIRS, OurFault
+from weft.cli.exits import USERS_FAULT, WEFTS_FAULT, OurFault
 from weft.errors import ConfigError, WeftError
 
 
@@ -25,25 +25,25 @@ class _Group(TyperGroup):
     """Every error of every command comes by here."""
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **named: Any) -> Any:
-        given = sys.argv[1:] if args is None else list(args)
+        arguments = sys.argv[1:] if args is None else list(args)
         try:
-            return super().main(given, *rest, **named)
+            return super().main(arguments, *rest, **named)
         except WeftError as error:
-            fail(error, as_json="--json" in given)
+            fail(error, as_json="--json" in arguments)
         except SystemExit as end:
-            # The parser of arguments says 2 for a wrong one, which here means a fault of ours.
-            sys.exit(THEIRS if end.code == OURS else end.code)
+            # The parser of arguments says 2 for a wrong argument, which here means a fault of ours.
+            sys.exit(USERS_FAULT if end.code == WEFTS_FAULT else end.code)
         except OurFault as fault:
             print(f"weft: {fault}", file=sys.stderr)
-            sys.exit(OURS)
-        except Exception as error:  # noqa: BLE001 - the last place before the user
+            sys.exit(WEFTS_FAULT)
+        except Exception as error:  # noqa: BLE001 - nothing else stands between this and the user
             refused = _from_spark(error)
             if refused is not None:
-                fail(refused, as_json="--json" in given)
+                fail(refused, as_json="--json" in arguments)
             traceback.print_exc()
             print("weft: this is a fault in Weft, not in what you did; please report it with the lines above.",
                   file=sys.stderr)
-            sys.exit(OURS)
+            sys.exit(WEFTS_FAULT)
 
 
 def fail(error: WeftError, *, as_json: bool = False) -> NoReturn:
@@ -52,16 +52,16 @@ def fail(error: WeftError, *, as_json: bool = False) -> NoReturn:
         print(json.dumps({"error": error_json(error)}), file=sys.stderr)
     else:
         print(f"{error}" + "".join(f"\n  {note}" for note in getattr(error, "__notes__", ())), file=sys.stderr)
-    sys.exit(THEIRS)
+    sys.exit(USERS_FAULT)
 
 
 def error_json(error: WeftError) -> dict[str, Any]:
-    """The one shape of an error for scripts."""
+    """The shape of an error for scripts, the same in every command."""
     shape: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint}
     if error.position is not None:
         shape["position"] = {"line": error.position.line, "column": error.position.column}
     if isinstance(error, ConfigError):
-        shape["problems"] = [inspect.problem_json(one) for one in error.problems]
+        shape["problems"] = [inspect.problem_json(problem) for problem in error.problems]
     return shape
 
 

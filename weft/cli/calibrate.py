@@ -40,19 +40,19 @@ def calibrate(
             bar = Progress(TextColumn("{task.description:28}"), BarColumn(), transient=True, console=console())
             with bar:
                 task = bar.add_task("warming up", total=len(probes()) + 1)
-                found = measure(
+                calibration = measure(
                     spark, scale=scale, progress=lambda name: bar.update(task, advance=1, description=name)
                 )
         finally:
             spark.stop()
         with engine.catalog.write() as catalog:
-            catalog.put_costs(found.costs.definition())
+            catalog.put_costs(calibration.costs.definition())
     if as_json:
-        print_json({"costs": found.costs.definition(), "error": found.error, "worst": found.worst})
+        print_json({"costs": calibration.costs.definition(), "error": calibration.error, "worst": calibration.worst})
         return
-    lines = [[meaning, f"{getattr(found.costs, name):.2e}"] for name, meaning in MEANING.items()]
+    lines = [[meaning, f"{getattr(calibration.costs, name):.2e}"] for name, meaning in MEANING.items()]
     console().print(text_table(["what", "seconds"], lines, right=[False, True]))
     say(
-        f"{len(found.observations)} ticks measured; the prices explain them within a factor of {found.error:.2f} in "
-        f"the median, {found.worst:.2f} at worst"
+        f"{len(calibration.observations)} ticks measured; the prices explain them within a factor of "
+        f"{calibration.error:.2f} in the median, {calibration.worst:.2f} at worst"
     )

@@ -1,8 +1,8 @@
 """Calibration: a few minutes' work that shows what things cost here, and the prices that explain it best.
 
-Small engines run over made rows, each heavy in another thing: many base nodes, many statistics, many groups, many
-derived nodes, many windows finished ahead, many cuts. Every tick is one equation, what was done times unknown prices
-is the seconds that it took; the prices are the non-negative ones with the least relative error.
+Small engines run over random rows, every engine heavy in another thing: many base nodes, many statistics, many
+groups, many derived nodes, many windows finished ahead, many cuts. Every tick is an equation, what was done times
+unknown prices is the seconds that it took; the prices are the non-negative numbers with the least relative error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WARM_UP, MEASURED = 2, FAN_OUT
 
 @dataclass(frozen=True)
 class Probe:
-    """Queries that are heavy in one thing, and how many rows a tick of theirs has."""
+    """Queries that are heavy in a single thing, and how many rows a tick of these queries has."""
 
     name: str
     rows: int
@@ -87,24 +87,24 @@ def probes(scale: float = 1.0) -> list[Probe]:
 
     few, many = round(100_000 * scale), round(1_000_000 * scale)
     columns = "abcdef"
-    pairs = [f"{one}, {two}" for place, one in enumerate(columns) for two in columns[place + 1 :]]
+    pairs = [f"{first}, {second}" for index, first in enumerate(columns) for second in columns[index + 1 :]]
     measures = ", ".join(
         [f"{kind}({column}) AS {kind}_{column}" for kind in ("sum", "min", "max", "avg") for column in ("x", "y", "a")]
     )
     single = {"one": query("a")}
-    wide = {"wide": query("a, b, c, d, e, f"), **{f"d{place}": query(pair) for place, pair in enumerate(pairs)}}
-    cuts = {f"p{place}": query("a", where=f"WHERE x > {place * 7}") for place in range(100)}
+    wide = {"wide": query("a, b, c, d, e, f"), **{f"d{index}": query(pair) for index, pair in enumerate(pairs)}}
+    cuts = {f"p{index}": query("a", where=f"WHERE x > {index * 7}") for index in range(100)}
     truths = {
-        f"t{place}": query("a", where=f"WHERE pmod(x + {place}, 7) = 3 OR x * {place + 2} > y") for place in range(6)
+        f"t{index}": query("a", where=f"WHERE pmod(x + {index}, 7) = 3 OR x * {index + 2} > y") for index in range(6)
     }
     sliding = {f"w{step}": query("many", window=f"'{4 * step} seconds', '{step} seconds'") for step in (1, 2, 3)}
     return [
         Probe("few rows", few, single),
         Probe("many rows", many, single),
-        Probe("base nodes", many, {f"q{place}": query(pair) for place, pair in enumerate(pairs)}),
+        Probe("base nodes", many, {f"q{index}": query(pair) for index, pair in enumerate(pairs)}),
         Probe("two base nodes", many, {"qa": query("a"), "qb": query("b")}),
-        Probe("apart", many, {f"q{place}": query(pair) for place, pair in enumerate(pairs[:10])}, sharing="nothing"),
-        Probe("base nodes, few rows", few, {f"q{place}": query(pair) for place, pair in enumerate(pairs)}),
+        Probe("apart", many, {f"q{index}": query(pair) for index, pair in enumerate(pairs[:10])}, sharing="nothing"),
+        Probe("base nodes, few rows", few, {f"q{index}": query(pair) for index, pair in enumerate(pairs)}),
         Probe("statistics", many, {"one": query("a", measures)}),
         Probe("statistics in base nodes", many, {f"q{pair}": query(pair, measures) for pair in pairs[:6]}),
         Probe("groups", many, {"many": query("many")}),
@@ -130,30 +130,30 @@ def calibrate(
         chosen = probes(scale)
         # Java compiles what it runs often: the first engines of all would be slower than what follows.
         list(_observe(spark, Path(folder) / "warm", chosen[2]))
-        for place, probe in enumerate(chosen):
+        for index, probe in enumerate(chosen):
             progress(probe.name)
-            observations += _observe(spark, Path(folder) / str(place), probe)
+            observations += _observe(spark, Path(folder) / str(index), probe)
     return fit(observations)
 
 
 def fit(observations: list[Observation]) -> Calibration:
     """The prices with the least relative error over all ticks."""
     prices = {"tick": 0.0}
-    seconds = np.array([one.seconds for one in observations])
+    seconds = np.array([tick.seconds for tick in observations])
     for stages, names in EXPLAINED:
-        taken = np.array([sum(one.stages.get(stage, 0.0) for stage in stages) for one in observations])
-        columns = [[1.0, *(one.amounts.get(name, 0.0) for name in names)] for one in observations]
-        rest, *found = _least_squares(np.array(columns) / seconds[:, None], taken / seconds)
+        taken = np.array([sum(tick.stages.get(stage, 0.0) for stage in stages) for tick in observations])
+        columns = [[1.0, *(tick.amounts.get(name, 0.0) for name in names)] for tick in observations]
+        rest, *solved = _least_squares(np.array(columns) / seconds[:, None], taken / seconds)
         prices["tick"] += float(rest)
-        prices |= dict(zip(names, map(float, found), strict=True))
+        prices |= dict(zip(names, map(float, solved), strict=True))
     costs = Costs(**prices)
-    ratios = [costs.price(one.amounts) / one.seconds for one in observations]
+    ratios = [costs.price(tick.amounts) / tick.seconds for tick in observations]
     factors = [max(ratio, 1 / ratio) for ratio in ratios]
     return Calibration(costs, tuple(observations), float(median(factors)), float(max(factors)))
 
 
 def _least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The non-negative solution with the least squared error, one unknown at a time until nothing moves."""
+    """The non-negative solution with the least squared error, unknown by unknown until nothing moves."""
     scales = np.linalg.norm(matrix, axis=0)
     used = scales > 0
     scaled = matrix[:, used] / scales[used]
@@ -161,18 +161,18 @@ def _least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
     solution = np.zeros(scaled.shape[1])
     for _ in range(20_000):
         before = solution.copy()
-        for place in range(len(solution)):
-            rest = aim[place] - product[place] @ solution + product[place, place] * solution[place]
-            solution[place] = max(0.0, rest / product[place, place])
+        for index in range(len(solution)):
+            rest = aim[index] - product[index] @ solution + product[index, index] * solution[index]
+            solution[index] = max(0.0, rest / product[index, index])
         if np.abs(solution - before).max() < 1e-12:
             break
-    found = np.zeros(matrix.shape[1])
-    found[used] = solution / scales[used]
-    return found
+    unscaled = np.zeros(matrix.shape[1])
+    unscaled[used] = solution / scales[used]
+    return unscaled
 
 
 def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observation]:
-    """The measured ticks of one engine."""
+    """The measured ticks of the engine of a probe."""
     with Engine(folder / "state", spark=spark, sharing=probe.sharing) as engine:
         engine.add_stream("rows", source="parquet", path=folder / "in", schema=SCHEMA, event_time="ts")
         engine.register_all(dict(probe.queries), eager=probe.eager)
@@ -188,7 +188,7 @@ def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observ
 
 
 def _write_rows(path: Path, rows: int, number: int) -> None:
-    """Rows of one tick, in the order of their times."""
+    """Write random rows of a tick, in the order of their times."""
     random = np.random.default_rng(number)
     moments = START + number * SPAN + np.arange(rows) * SPAN // rows
     columns = {name: random.integers(0, kinds, rows).astype(np.int32) for name, kinds in KINDS.items()}

@@ -57,8 +57,9 @@ def register(
         elif (before.keep, before.eager) == (now.keep, now.eager):
             status, done, effect = "unchanged", "unchanged", "it was there already"
         else:
-            kept, ahead = now.row.definition.keep_text, "finished ahead" if now.eager else "made when somebody asks"
-            status, done, effect = "changed", "changed", f"its windows are kept for {kept}, and {ahead}"
+            keep_text = now.row.definition.keep_text
+            ahead = "finished ahead" if now.eager else "made when somebody asks"
+            status, done, effect = "changed", "changed", f"its windows are kept for {keep_text}, and {ahead}"
         if as_json:
             print_json({"name": name, "status": status, "sql": query.sql, "bound": str(query.bound)})
         else:

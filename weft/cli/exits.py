@@ -1,11 +1,11 @@
-"""What the exit status says about whose turn it is."""
+"""The exit statuses of the command line: whose fault ended a command."""
 
 from __future__ import annotations
 
-THEIRS = 1
-OURS = 2
+USERS_FAULT = 1
+WEFTS_FAULT = 2
 INTERRUPTED = 130
 
 
 class OurFault(Exception):
-    """Weft found itself wrong: the message says all there is to say, and the exit status is ours."""
+    """A fault of Weft that it noticed itself: the message says all there is to say."""

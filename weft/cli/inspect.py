@@ -10,7 +10,7 @@ import typer
 
 from weft.cli.output import console, many, print_json, say, text_table
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
-from weft.cli.tables import metrics_view, number_text, queries_view
+from weft.cli.tables import metrics_table, number_text, queries_table
 from weft.cli.values import from_micros
 from weft.errors import ConfigError, Problem
 
@@ -59,19 +59,20 @@ def check(
     from weft.config import bounds, load_config
 
     try:
-        found = load_config(config)
+        settings = load_config(config)
     except ConfigError as error:
         if not as_json:
             raise
-        print_json({"ok": False, "problems": [problem_json(one) for one in error.problems]})
+        print_json({"ok": False, "problems": [problem_json(problem) for problem in error.problems]})
         raise typer.Exit(1) from None
     if as_json:
-        print_json({"ok": True, "problems": [], "streams": sorted(found.streams), "queries": sorted(found.queries),
-                    "state": found.state, "bounds": {name: str(bound) for name, bound in bounds(found).items()}})
+        print_json({"ok": True, "problems": [], "streams": sorted(settings.streams),
+                    "queries": sorted(settings.queries), "state": settings.state,
+                    "bounds": {name: str(bound) for name, bound in bounds(settings).items()}})
     else:
-        print(f"{config}: {many(len(found.streams), 'stream')}, {many(len(found.queries), 'query', 'queries')}, "
+        print(f"{config}: {many(len(settings.streams), 'stream')}, {many(len(settings.queries), 'query', 'queries')}, "
               "no problems")
-        for name, bound in bounds(found).items():
+        for name, bound in bounds(settings).items():
             print(f"  {name}: {bound}")
 
 
@@ -130,7 +131,8 @@ def _network_json(network: Network, name: str | None) -> dict[str, Any]:
                        "dimensions": sorted(map(str, node.dimensions)), "parent": node.parent,
                        "statistics": sorted(map(str, node.statistics)), "windows": list(map(str, node.windows)),
                        "readers": list(node.readers)} for node in nodes],
-            "not_shared": [{"node": one.node, "other": one.other, "reason": one.reason} for one in refused]}
+            "not_shared": [{"node": refusal.node, "other": refusal.other, "reason": refusal.reason}
+                           for refusal in refused]}
 
 
 def queries(
@@ -142,30 +144,30 @@ def queries(
     """List the registered queries."""
     with open_state(state) as engine:
         shown = [_query_json(engine, query.name) for query in engine.queries() if fnmatch(query.name, pattern)]
-    shown = [one for one in shown if stream in (None, one["stream"])]
+    shown = [query for query in shown if stream in (None, query["stream"])]
     if as_json:
         print_json(shown)
         return
     terminal = console()
-    terminal.print(queries_view(shown, terminal.width))
+    terminal.print(queries_table(shown, terminal.width))
     say(many(len(shown), "query", "queries"))
 
 
 def _query_json(engine: Engine, name: str) -> dict[str, Any]:
-    one = engine.registry.query(name)
-    return {"name": name, "stream": one.row.stream, "status": engine.query(name).status,
-            "window": str(one.needs.window) if one.needs.window.clock.sliced else None,
-            "keep": one.row.definition.keep_text, "eager": one.eager, "from_batch": one.row.from_batch,
-            "complete_from": _complete_from(one), "registered_at": one.row.created_at,
-            "sql": one.row.sql}
+    query = engine.registry.query(name)
+    return {"name": name, "stream": query.row.stream, "status": engine.query(name).status,
+            "window": str(query.needs.window) if query.needs.window.clock.sliced else None,
+            "keep": query.row.definition.keep_text, "eager": query.eager, "from_batch": query.row.from_batch,
+            "complete_from": _complete_from(query), "registered_at": query.row.created_at,
+            "sql": query.row.sql}
 
 
-def _complete_from(one: Registered) -> datetime | int | None:
-    """The moment from which on its windows are whole, or the first tick that a query without one counts."""
+def _complete_from(query: Registered) -> datetime | int | None:
+    """The moment from which on its windows are whole, or the first tick that a query without windows counts."""
     from weft.segments.segment import EARLIEST
 
-    moment = one.row.complete_from
-    return moment if not one.needs.window.clock.sliced and moment != EARLIEST else from_micros(moment)
+    moment = query.row.complete_from
+    return moment if not query.needs.window.clock.sliced and moment != EARLIEST else from_micros(moment)
 
 
 def metrics(
@@ -176,14 +178,14 @@ def metrics(
 ) -> None:
     """Show how far each stream has come, what was late, how much state is held, and how the last tick went."""
     with open_state(state) as engine:
-        found = _query_metrics(engine, name) if name is not None else _engine_metrics(engine)
+        numbers = _query_metrics(engine, name) if name is not None else _engine_metrics(engine)
     if as_json:
-        print_json(found)
+        print_json(numbers)
     elif name is not None:
-        console().print(text_table(["metric", name], [[key, number_text(value)] for key, value in found.items()]))
+        console().print(text_table(["metric", name], [[key, number_text(value)] for key, value in numbers.items()]))
     else:
-        console().print(metrics_view(found["streams"]))
-        say(many(found["queries"], "query", "queries"))
+        console().print(metrics_table(numbers["streams"]))
+        say(many(numbers["queries"], "query", "queries"))
 
 
 def _query_metrics(engine: Engine, name: str) -> dict[str, Any]:
@@ -192,8 +194,8 @@ def _query_metrics(engine: Engine, name: str) -> dict[str, Any]:
 
 def _engine_metrics(engine: Engine) -> dict[str, Any]:
     """The engine's numbers with moments as moments, and the last ticks from the catalog's log."""
-    found = engine.metrics()
-    for stream, numbers in found["streams"].items():
+    metrics = engine.metrics()
+    for stream, numbers in metrics["streams"].items():
         for key in ("watermark", "max_event_time"):
             numbers[key] = from_micros(numbers[key])
         for key in ("since", "last_tick_at"):
@@ -202,5 +204,5 @@ def _engine_metrics(engine: Engine) -> dict[str, Any]:
             ticks = catalog.tick_log(stream)[-RECENT:]
         numbers["recent_ticks"] = [{"batch_id": tick.batch_id, **tick.detail, "watermark": from_micros(tick.watermark)}
                                    for tick in ticks]
-    return found
+    return metrics
 

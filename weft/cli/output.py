@@ -23,7 +23,7 @@ WIDE = 10_000
 
 
 def console() -> Console:
-    """The terminal, or a plain one that never wraps; made anew, because tests and pipes exchange stdout."""
+    """The terminal, or a plain console that never wraps; built anew, because tests and pipes exchange stdout."""
     return Console(file=sys.stdout, highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else WIDE)
 
 
@@ -33,16 +33,16 @@ def say(words: str) -> None:
 
 
 def print_json(value: Any, *, lines: bool = False) -> None:
-    """JSON on stdout; with `lines`, on one line."""
+    """JSON on stdout; with `lines`, on a single line."""
     print(json.dumps(plain(value), indent=None if lines else 2, ensure_ascii=False), flush=True)
 
 
 def plain(value: Any) -> Any:
     """A value as JSON has it: moments as ISO 8601 in UTC, decimals and what is no number as text."""
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, FarMoment):
@@ -76,13 +76,13 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
+def many(count: int, singular: str, plural: str | None = None) -> str:
     """A count and what is counted.
 
     >>> many(1, "query", "queries"), many(2000, "row")
     ('1 query', '2,000 rows')
     """
-    return f"1 {one}" if count == 1 else f"{count:,} {several or one + 's'}"
+    return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 
 def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None = None) -> Table:
@@ -90,7 +90,7 @@ def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None =
     shown = table if limit is None else table.slice(0, limit)
     right = [pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
              for kind in table.schema.types]
-    # Columns may share a name, so rows are read by place.
+    # Columns may share a name, so rows are read by position.
     columns = [values(column) for column in shown.columns]
     rows = [[cell(value) for value in row] for row in zip(*columns, strict=True)]
     return text_table(table.schema.names, rows, right=right, title=title)
@@ -99,10 +99,10 @@ def rows_table(table: pa.Table, *, title: str | None = None, limit: int | None =
 def text_table(names: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[bool] = (),
                title: str | None = None) -> Table:
     """A table of texts; user data is never read as markup."""
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
-    for place, name in enumerate(names):
-        made.add_column(Text(name), justify="right" if place < len(right) and right[place] else "left",
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
+    for index, name in enumerate(names):
+        table.add_column(Text(name), justify="right" if index < len(right) and right[index] else "left",
                         overflow="fold")
     for row in rows:
-        made.add_row(*(Text(value) for value in row))
-    return made
+        table.add_row(*(Text(value) for value in row))
+    return table

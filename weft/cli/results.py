@@ -1,4 +1,4 @@
-"""`weft results`: what a query has found, read from the state without Spark; `--follow` goes on as windows close."""
+"""`weft results`: the answers of a query, read from the state without Spark; `--follow` goes on as windows close."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def results(
 
 
 def read(engine: Engine, name: str, since: datetime | None, until: datetime | None) -> pa.Table:
-    """What the options ask for."""
+    """Read the newest window, or the windows of a span where the options name it."""
     query = find_query(engine, name)
     if since is None and until is None:
         return query.result()
@@ -105,7 +105,7 @@ def why_empty(engine: Engine, name: str, *, any_window: bool = False) -> str:
 
 def following(engine: Engine, name: str, since: datetime | None, until: datetime | None, *,
               every: float) -> Iterator[pa.Table]:
-    """The newest closed window or those since a moment, then what is new at every look.
+    """The newest closed window or the windows since a moment, then what is new at every look.
 
     Ends when `until` is passed, and when nobody reads on, which a stream that is idle would never notice by writing.
     """
@@ -127,7 +127,7 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
             if watermark is not None and now is not None:
                 last = now if until is None else min(now, until)
                 newest = from_micros(window.newest_closed_end(watermark))
-                # In parts, because one tick may close more windows than one call reads.
+                # In parts, because a tick may close more windows than a call reads.
                 tables = [query.result(end=newest)] if seen is None else query.results_in_parts(since=seen, until=last)
                 yield from (table for table in tables if table.num_rows)
                 seen = last
@@ -203,7 +203,7 @@ def _encode(table: pa.Table, form: Format, file: BinaryIO | Any, *, header: bool
 
 
 def _write_more(table: pa.Table, form: Format, *, header: bool) -> None:
-    """One look of a reader that follows."""
+    """Write what a reader that follows sees at a look."""
     if form is Format.JSON:
         for row in _objects(table):
             print_json(row, lines=True)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from weft.cli.display import Display, make_display
 from weft.cli.exits import INTERRUPTED
 from weft.cli.output import many, say
 from weft.cli.spark_output import jvm_output_to
-from weft.cli.view import View, make_view
 from weft.errors import StreamError
 from weft.feeds.address import is_address
 
@@ -56,25 +56,25 @@ def run(
 
     if log is not None:
         log_to(log)
-    found = load_config(config)
+    settings = load_config(config)
     if trigger is not None:
         parse_wait(trigger)
     # Until the engine is closed, which takes a moment and must not be cut short by an exception from anywhere.
-    with StopSignals() as signals, Engine(found.state, catalog=found.catalog, spark_settings=found.spark,
-                                          roots=found.roots, sharing=found.sharing) as engine:
-        found.apply(engine)
-        check_paths(found)
+    with StopSignals() as signals, Engine(settings.state, catalog=settings.catalog, spark_settings=settings.spark,
+                                          roots=settings.roots, sharing=settings.sharing) as engine:
+        settings.apply(engine)
+        check_paths(settings)
         say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")
-        start_spark(engine, found.state)
+        start_spark(engine, settings.state)
         signals.take()
-        with make_view(plain=plain, as_json=as_json) as view:
-            drive(engine, trigger or found.trigger, view, signals.asked, available_now=available_now)
+        with make_display(plain=plain, as_json=as_json) as display:
+            drive(engine, trigger or settings.trigger, display, signals.asked, available_now=available_now)
 
 
 def check_paths(config: Config) -> None:
-    """Spark refuses a source folder that is not there; say so in terms of the configuration and before it starts."""
-    for name, one in config.streams.items():
-        path = one.stream.path
+    """Refuse a source folder that is not there, in terms of the configuration and before Spark starts."""
+    for name, stream in config.streams.items():
+        path = stream.stream.path
         local = path is not None and not is_address(path) and not set(path) & set("*?[{")
         if path is not None and local and not Path(path).exists():
             raise StreamError("no-such-path", f"stream {name!r} reads {path}, which is not there",
@@ -87,7 +87,7 @@ def start_spark(engine: Engine, state: str) -> None:
         _ = engine.spark
 
 
-def drive(engine: Engine, trigger: str, view: View, asked: threading.Event, *, available_now: bool) -> None:
+def drive(engine: Engine, trigger: str, display: Display, asked: threading.Event, *, available_now: bool) -> None:
     """Run the streams and show how they fare, until they end, fail or are asked to stop."""
     if asked.is_set():
         return
@@ -96,16 +96,16 @@ def drive(engine: Engine, trigger: str, view: View, asked: threading.Event, *, a
         engine.start(trigger=trigger)
     try:
         while not asked.is_set() and (not worker.done if worker is not None else running(engine)):
-            view.show(engine.metrics())
+            display.show(engine.metrics())
             asked.wait(LOOK_SECONDS)
         if asked.is_set():
-            view.note("stopping after the tick that is under way")
+            display.note("stopping after the tick that is under way")
         # Raises what made a stream stop by itself.
         engine.stop()
         if worker is not None:
             worker.join()
     finally:
-        view.show(engine.metrics(), last=True)
+        display.show(engine.metrics(), last=True)
 
 
 def running(engine: Engine) -> bool:
@@ -140,7 +140,7 @@ class Worker:
 
 
 class StopSignals:
-    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second one leaves at once."""
+    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second signal leaves at once."""
 
     def __init__(self) -> None:
         self.asked = threading.Event()
@@ -153,21 +153,21 @@ class StopSignals:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        for one, handler in self._before.items():
-            signal.signal(one, handler)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def take(self) -> None:
         """Handle the signals from now on; again after Spark's start, which brings a handler that cancels its jobs."""
         if threading.current_thread() is threading.main_thread():
-            for one in (signal.SIGINT, signal.SIGTERM):
-                handler = signal.signal(one, self._handle)
-                self._before.setdefault(one, handler)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.signal(number, self._handle)
+                self._before.setdefault(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.asked.is_set():
             self._first = time.monotonic()
             self.asked.set()
-        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second one.
+        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second signal.
         elif time.monotonic() - self._first > SAME_SIGNAL_SECONDS:
             # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call, and
             # libraries would tell of what is not closed.

@@ -20,12 +20,12 @@ def jvm_output_to(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / LOG
     sys.stderr.flush()
-    kept = os.dup(2)
+    own_stderr = os.dup(2)
     with path.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield path
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(own_stderr, 2)
+        os.close(own_stderr)

@@ -1,4 +1,4 @@
-"""Which state folder a command means, and the engine on it. Opening one starts no Spark."""
+"""Which state folder a command means, and the engine on it. Opening a state starts no Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for scripts
 
 
 def open_state(state: str | None) -> Engine:
-    """The engine on an existing state; refuses a folder that holds none, rather than making one."""
+    """The engine on an existing state; refuses a folder without a state, rather than making a new state."""
     from weft.engine import Engine
 
     folder, catalog = find_state(state)
@@ -45,7 +45,7 @@ def open_state(state: str | None) -> Engine:
 
 
 def find_query(engine: Engine, name: str) -> ContinuousQuery:
-    """The query of this name; refuses an unknown one with those that look like it."""
+    """The query of this name; refuses an unknown name, with the known names that look like it."""
     names = [query.name for query in engine.queries()]
     if name not in names and not engine.registry.is_registered(name):
         near = get_close_matches(name, names, n=3)

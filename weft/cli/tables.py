@@ -19,7 +19,7 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 
 
 def short_sql(sql: str, width: int = SQL_WIDTH) -> str:
-    """The start of a text on one line, without comment lines.
+    """The start of a text on a single line, without comment lines.
 
     >>> short_sql("-- the load" + chr(10) + "SELECT sum(length)" + chr(10) + "FROM packets")
     'SELECT sum(length) FROM packets'
@@ -28,26 +28,27 @@ def short_sql(sql: str, width: int = SQL_WIDTH) -> str:
     return words if len(words) <= width else f"{words[: width - 3]}..."
 
 
-def queries_view(shown: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
-    """Queries as a table whose texts fit beside the rest; where they do not, one below the other."""
+def queries_table(shown: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
+    """Queries as a table whose texts fit beside the rest; where they do not, query below query."""
     names = ["query", "status", "stream", "window", "keep"]
-    lines = [[one["name"], one["status"], one["stream"], one["window"] or "none", one["keep"]] for one in shown]
+    lines = [[query["name"], query["status"], query["stream"], query["window"] or "none", query["keep"]]
+             for query in shown]
     taken = sum(max(map(len, column)) + GAP for column in zip(names, *lines, strict=True))
     room = min(SQL_WIDTH, width - taken)
     if room >= MIN_SQL:
-        rows = [[*line, short_sql(one["sql"], room)] for line, one in zip(lines, shown, strict=True)]
+        rows = [[*line, short_sql(query["sql"], room)] for line, query in zip(lines, shown, strict=True)]
         return text_table([*names, "sql"], rows)
-    return Group(*(_query_lines(one, width) for one in shown))
+    return Group(*(_query_lines(query, width) for query in shown))
 
 
-def _query_lines(one: Mapping[str, Any], width: int) -> Text:
-    window = f"window {one['window']}" if one["window"] else "no window"
-    told = f"{one['stream']}, {window}, keep {one['keep']}"
-    return Text(f"{one['name']}: {one['status']}\n  {told}\n  {short_sql(one['sql'], max(10, width - GAP))}")
+def _query_lines(query: Mapping[str, Any], width: int) -> Text:
+    window = f"window {query['window']}" if query["window"] else "no window"
+    told = f"{query['stream']}, {window}, keep {query['keep']}"
+    return Text(f"{query['name']}: {query['status']}\n  {told}\n  {short_sql(query['sql'], max(10, width - GAP))}")
 
 
-def metrics_view(streams: Mapping[str, Mapping[str, Any]]) -> RenderableType:
-    """The numbers of every stream, and below them its last tick with the seconds of each stage."""
+def metrics_table(streams: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """The numbers of every stream, and below them its last tick with the seconds of every stage."""
     told = {name: dict(_stream_lines(numbers)) for name, numbers in streams.items()}
     keys = dict.fromkeys(key for lines in told.values() for key in lines)
     rows = [[key, *(lines.get(key, NOTHING) for lines in told.values())] for key in keys]
@@ -59,7 +60,7 @@ def _stream_lines(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if key == "lag_seconds":
             yield "lag", NOTHING if value is None else span_text(value)
         elif key == "plan":
-            yield from ((f"plan: {name}", number_text(one)) for name, one in value.items())
+            yield from ((f"plan: {name}", number_text(number)) for name, number in value.items())
         elif key not in ("last_tick", "recent_ticks"):
             yield key, number_text(value)
     tick = numbers["last_tick"]
@@ -77,7 +78,7 @@ def number_text(value: Any) -> str:
     if value is None or value == {}:
         return NOTHING
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {number_text(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {number_text(count)}" for name, count in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else cell(value)
 
 

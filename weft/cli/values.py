@@ -1,4 +1,4 @@
-"""The values of Arrow columns as Python's, also those that Python has no value for.
+"""The values of Arrow columns as Python's, also values that Python does not have.
 
 Spark's moments reach beyond the year 9999 and before the year 1, where datetimes end, and its strings are bytes that
 need not be UTF-8. Such moments are texts here, and such strings have replacement characters.
@@ -36,7 +36,7 @@ class FarMoment:
 
 
 def from_micros(moment: int | None) -> datetime | None:
-    """A moment of the data as a datetime; None for none, and for those beyond what datetimes reach."""
+    """A moment of the data as a datetime; None for no moment, and for moments beyond what datetimes reach."""
     try:
         return None if moment is None else EPOCH + timedelta(microseconds=moment)
     except OverflowError:
@@ -61,13 +61,13 @@ def values(column: pa.ChunkedArray) -> list[Any]:
     try:
         return list(column.to_pylist())
     except (OverflowError, UnicodeDecodeError):
-        return _read_one_by_one(column)
+        return _read_value_by_value(column)
 
 
-def _read_one_by_one(column: pa.ChunkedArray) -> list[Any]:
+def _read_value_by_value(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_struct(kind):
-        fields = [values(pc.struct_field(column, [place])) for place in range(kind.num_fields)]
+        fields = [values(pc.struct_field(column, [index])) for index in range(kind.num_fields)]
         names = [field.name for field in kind.fields]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
         return [row if there else None for row, there in zip(rows, column.is_valid().to_pylist(), strict=True)]
@@ -82,9 +82,9 @@ def _read_one_by_one(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _moment(micros: int) -> datetime | FarMoment:
-    found = from_micros(micros)
-    if found is not None:
-        return found
+    moment = from_micros(micros)
+    if moment is not None:
+        return moment
     days, rest = divmod(micros, DAY)
     return FarMoment(day_text(days), (EPOCH + timedelta(microseconds=rest)).time().isoformat())
 
@@ -95,10 +95,10 @@ def _text(value: bytes) -> str:
 
 def for_csv(table: pa.Table, plain: Callable[[Any], Any]) -> pa.Table:
     """The table with what Arrow cannot write to a CSV file as text."""
-    for place, field in enumerate(table.schema):
-        texts = _csv_texts(table.column(place), plain)
+    for index, field in enumerate(table.schema):
+        texts = _csv_texts(table.column(index), plain)
         if texts is not None:
-            table = table.set_column(place, field.name, pa.array(texts, pa.string()))
+            table = table.set_column(index, field.name, pa.array(texts, pa.string()))
     return table
 
 

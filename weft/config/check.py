@@ -24,36 +24,36 @@ from weft.store.catalog import Catalog, sqlite_url
 def load_config(path: str | Path) -> Config:
     """A configuration without problems, or ConfigError with all of them."""
     config, problems = read_config(path)
-    found = (*problems, *check_queries(config)[1])
-    found = (*found, *(check_state(config) if not found else ()))
-    if found:
-        raise ConfigError(config.file, tuple(sorted(found, key=lambda one: _order(config, one))))
+    problems = (*problems, *check_queries(config)[1])
+    problems = (*problems, *(check_state(config) if not problems else ()))
+    if problems:
+        raise ConfigError(config.file, tuple(sorted(problems, key=lambda problem: _order(config, problem))))
     return config
 
 
 def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple[Problem, ...]]:
-    """What every query means and needs, and what is wrong with those that mean nothing."""
+    """What every query means and needs, and what is wrong with queries that mean nothing."""
     aggregates, wrong = _aggregates(config)
     problems, broken = list(wrong.values()), config.broken | wrong.keys()
-    unreadable = frozenset(column for one in config.partial.values() for column in one.unreadable)
+    unreadable = frozenset(column for stream in config.partial.values() for column in stream.unreadable)
     compiled: dict[str, tuple[Query, Needs]] = {}
-    for name, one in config.queries.items():
-        if one.missing:
+    for name, query in config.queries.items():
+        if query.missing:
             continue
-        found = _compile(one.sql, config, aggregates)
-        if not isinstance(found, WeftError):
-            compiled[name] = found
-        elif not _follows(found, broken, unreadable):
-            problems.append(_problem(config, one, found))
+        outcome = _compile(query.sql, config, aggregates)
+        if not isinstance(outcome, WeftError):
+            compiled[name] = outcome
+        elif not _follows(outcome, broken, unreadable):
+            problems.append(_problem(config, query, outcome))
     # A query of a stream that is wrong was checked, and means nothing yet.
-    whole = {name: found for name, found in compiled.items() if found[0].stream in config.streams}
+    whole = {name: (query, needs) for name, (query, needs) in compiled.items() if query.stream in config.streams}
     return whole, tuple(problems)
 
 
 def _compile(sql: str, config: Config, aggregates: AggregateCatalog) -> tuple[Query, Needs] | WeftError:
     """What a query means and needs, or why it cannot: a stream that is wrong stands for any that it may mean."""
-    whole = {name: one.stream.schema for name, one in config.streams.items()}
-    partial = {name: one.schemas for name, one in config.partial.items() if one.schemas}
+    whole = {name: stream.stream.schema for name, stream in config.streams.items()}
+    partial = {name: stream.schemas for name, stream in config.partial.items() if stream.schemas}
     errors = []
     for turn in range(max(map(len, partial.values()), default=1)):
         meant = {name: schemas[min(turn, len(schemas) - 1)] for name, schemas in partial.items()}
@@ -72,30 +72,30 @@ def networks(config: Config) -> Iterator[Network]:
     """The network of every stream, as the configuration alone would have it."""
     compiled, _ = check_queries(config)
     for stream in sorted(config.streams):
-        mine = {name: needs for name, (query, needs) in compiled.items() if query.stream == stream}
-        yield build_network(stream, mine)
+        of_stream = {name: needs for name, (query, needs) in compiled.items() if query.stream == stream}
+        yield build_network(stream, of_stream)
 
 
 def bounds(config: Config) -> dict[str, Bound]:
-    """How much state each query can need, by name."""
+    """How much state every query can need, by name."""
     compiled, _ = check_queries(config)
-    found = {}
+    bound_by_query = {}
     for name, (query, needs) in sorted(compiled.items()):
         keep = config.queries[name].keep
-        kept = None if keep == "forever" else parse_duration(keep)
-        found[name] = bound_of(needs, kept, config.streams[query.stream].stream.delay)
-    return found
+        duration = None if keep == "forever" else parse_duration(keep)
+        bound_by_query[name] = bound_of(needs, duration, config.streams[query.stream].stream.delay)
+    return bound_by_query
 
 
 def check_state(config: Config) -> tuple[Problem, ...]:
-    """Where the state folder holds something else under the same name; nothing for a folder that is not there yet."""
+    """The problems of names that mean something else in the state folder; none for a folder that is not there yet."""
     file = Path(config.state) / "catalog.sqlite"
     try:
         if config.catalog is not None or is_address(config.state) or not file.exists():
             return ()
     except OSError as error:  # a name of more letters than the disk takes
         message = f"the state folder cannot be used: {error.strerror}"
-        return (Problem(config.file, config.places.key("state"), "storage-failed", message, "Use another folder."),)
+        return (Problem(config.file, config.positions.key("state"), "storage-failed", message, "Use another folder."),)
     catalog = Catalog(sqlite_url(file))
     try:
         registry = Registry(catalog, config.state)
@@ -109,15 +109,15 @@ def _differences(config: Config, registry: Registry) -> Iterator[Problem]:
     for name, stream in config.streams.items():
         if name in known_streams and known_streams[name].definition() != stream.stream.definition():
             differs = known_streams[name].differences(stream.stream)
-            yield Problem(config.file, config.places.key("streams", name), "stream-differs",
+            yield Problem(config.file, config.positions.key("streams", name), "stream-differs",
                           f"stream {name!r} exists with another definition in {config.state}: {differs}",
                           "Use another name, or a new state folder.")
     for name, (query, _) in check_queries(config)[0].items():
-        one = config.queries[name]
+        declared = config.queries[name]
         if name in known_queries and known_queries[name].query != query:
-            keys = one.keys or ("query_files",)
-            position = config.places.key(*keys) if one.keys else None
-            yield Problem(one.file, position, "query-differs",
+            keys = declared.keys or ("query_files",)
+            position = config.positions.key(*keys) if declared.keys else None
+            yield Problem(declared.file, position, "query-differs",
                           f"query {name!r} exists with another definition in {config.state}",
                           f"Drop it first: weft drop {name} --state {config.state}. Or use another name.")
 
@@ -128,20 +128,20 @@ def _aggregates(config: Config) -> tuple[AggregateCatalog, dict[str, Problem]]:
         try:
             aggregates = aggregates.plus(define_aggregate(name, definition, aggregates))
         except WeftError as error:
-            place = config.places.key("aggregates", name)
-            problems[name] = Problem(config.file, place, error.code, error.message, error.hint)
+            position = config.positions.key("aggregates", name)
+            problems[name] = Problem(config.file, position, error.code, error.message, error.hint)
     return aggregates, problems
 
 
 def _follows(error: WeftError, broken: Set[str], unreadable: Set[str]) -> bool:
-    """Whether the error only says again that a stream, one of its columns or an aggregate is wrong."""
+    """Whether the error only says again that a stream, a column of it or an aggregate is wrong."""
     if error.code == "unknown-column":
         return any(repr(name) in error.message.lower() for name in unreadable)
     return error.code in ("unknown-stream", "unknown-function") and any(repr(name) in error.message for name in broken)
 
 
 def _problem(config: Config, query: QueryConfig, error: WeftError) -> Problem:
-    position = error.position if query.keys is None else config.places.within(error.position, *query.keys)
+    position = error.position if query.keys is None else config.positions.within(error.position, *query.keys)
     return Problem(query.file, position, error.code, f"query {query.name!r}: {error.message}", error.hint)
 
 

@@ -1,4 +1,4 @@
-"""weft.toml: streams, queries and settings in one file, refused whole and with everything that is wrong with it.
+"""weft.toml: streams, queries and settings in a file, refused whole and with everything that is wrong with it.
 
 Keeps: reading a configuration starts no Spark and touches no state folder. A relative path means relative to the file
 that it stands in.
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.config.partial import PartialStream, partial_stream
-from weft.config.places import Places, deep_place, find_places, position_in
+from weft.config.positions import KeyPositions, deep_position, find_positions, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.feeds.address import is_address
 from weft.feeds.sources import Roots
 from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
 from weft.optimize.optimizer import check_sharing
-from weft.registry.registry import DEFAULT_KEEP
+from weft.registry.admission import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import parse_url
 
@@ -41,13 +41,13 @@ AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
 
 @dataclass(frozen=True)
 class StreamConfig:
-    """A stream as the file gives it; `stream` is what it means."""
+    """A stream as the file declares it; `stream` is what it means."""
 
     stream: Stream
     schema: str
     watermark: str
     max_ahead: str
-    # Whether its path is written as one relative to the file.
+    # Whether its path is written relative to the file.
     relative: bool = False
 
 
@@ -79,23 +79,23 @@ class Config:
     streams: Mapping[str, StreamConfig] = field(default_factory=dict)
     queries: Mapping[str, QueryConfig] = field(default_factory=dict)
     aggregates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    places: Places = field(default_factory=lambda: find_places(""), repr=False)
-    # Streams and aggregates that are wrong themselves: a query that uses one of them is not to blame.
+    positions: KeyPositions = field(default_factory=lambda: find_positions(""), repr=False)
+    # Streams and aggregates that are wrong themselves: a query that uses them is not to blame.
     broken: frozenset[str] = frozenset()
-    # What those streams say all the same, for checking the rest of such a query.
+    # What wrong streams say all the same, for checking the rest of such a query.
     partial: Mapping[str, PartialStream] = field(default_factory=dict)
 
     def apply(self, engine: Engine) -> None:
         """Add and register everything; what is there already with the same definition stays as it is."""
         for name, definition in self.aggregates.items():
             engine.create_aggregate(name, **definition)
-        for name, one in self.streams.items():
-            stream = one.stream
+        for name, declared in self.streams.items():
+            stream = declared.stream
             # Relative as it is written, so that the project can be moved with its state; for the engine from here on.
-            path = os.path.relpath(stream.path) if stream.path is not None and one.relative else stream.path
-            engine.add_stream(name, source=stream.source, path=path, schema=one.schema,
-                              event_time=stream.event_time, watermark=one.watermark, max_ahead=one.max_ahead,
-                              options=stream.options)
+            path = os.path.relpath(stream.path) if stream.path is not None and declared.relative else stream.path
+            engine.add_stream(name, source=stream.source, path=path, schema=declared.schema,
+                              event_time=stream.event_time, watermark=declared.watermark,
+                              max_ahead=declared.max_ahead, options=stream.options)
         for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
             engine.register_all({query.name: query.sql for query in self.queries.values()
                                  if (query.keep, query.eager) == (keep, eager)}, keep=keep, eager=eager)
@@ -111,22 +111,22 @@ def read_config(path: str | Path) -> tuple[Config, tuple[Problem, ...]]:
         hint = "Name the configuration, for example: weft check weft.toml."
         raise ConfigError(file, (Problem(file, None, "unreadable-file", f"cannot be read: {reason}", hint),)) from None
     content = _parse(file, text)
-    notes = Notes(file, find_places(text))
+    notes = Notes(file, find_positions(text))
     return _Reading(notes, Path(path).parent).config(Table(notes, (), content)), tuple(notes.problems)
 
 
 def _parse(file: str, text: str) -> dict[str, Any]:
     """The tables of a TOML text; refused before the parser recurses too deep or meets a number that Python refuses."""
     hint = "A text stands in quotes; a long SQL text in three of them, or in a file of its own."
-    deep = deep_place(text, MAX_NESTING)
+    deep = deep_position(text, MAX_NESTING)
     if deep is not None:
         message = f"lists and tables stand in more than {MAX_NESTING} others"
         raise ConfigError(file, (Problem(file, deep, "not-toml", message, "Take them apart."),))
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said, _, place = str(error).rpartition(" (at ")
-        numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdigit()]
+        said, _, location = str(error).rpartition(" (at ")
+        numbers = [int(word) for word in location.rstrip(")").replace(",", "").split() if word.isdigit()]
         position = Position(*numbers) if len(numbers) == 2 else Position(text.count("\n") + 1, 1)
         message = said or str(error)
     except ValueError:  # of a number with more digits than Python reads
@@ -137,7 +137,7 @@ def _parse(file: str, text: str) -> dict[str, Any]:
 
 
 class _Reading:
-    """One pass over the tables of a file."""
+    """A pass over the tables of a file."""
 
     def __init__(self, notes: Notes, folder: Path) -> None:
         self._notes, self._folder, self._roots = notes, folder, Roots.of(None)
@@ -161,15 +161,15 @@ class _Reading:
         if catalog:
             self._try(("catalog",), lambda: parse_url(catalog))
         aggregates = self._aggregates(top)
-        broken = {name for name, one in {**streams, **aggregates}.items() if one is None}
+        broken = {name for name, declared in {**streams, **aggregates}.items() if declared is None}
         return Config(
             file=self._notes.file, state=self._path(state), catalog=catalog or None, roots=roots, trigger=trigger,
             sharing=sharing,
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
-            streams={name: one for name, one in streams.items() if one is not None},
-            queries=self._queries(top, keep), places=self._notes.places, broken=frozenset(broken),
+            streams={name: stream for name, stream in streams.items() if stream is not None},
+            queries=self._queries(top, keep), positions=self._notes.positions, broken=frozenset(broken),
             partial=self._partial,
-            aggregates={name: one for name, one in aggregates.items() if one is not None})
+            aggregates={name: aggregate for name, aggregate in aggregates.items() if aggregate is not None})
 
     def _stream(self, name: str, table: Table) -> StreamConfig | None:
         before = len(self._notes.problems)
@@ -202,25 +202,25 @@ class _Reading:
         return StreamConfig(stream, texts["schema"], watermark, max_ahead, relative)
 
     def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
-        found: dict[str, QueryConfig] = {}
+        queries: dict[str, QueryConfig] = {}
         content = top.content.get("queries", {})
         for name, table in top.tables("queries", also_text=True).items():
             if isinstance(content[name], str):
-                one = QueryConfig(name, content[name], keep, False, self._notes.file, table.keys)
+                query = QueryConfig(name, content[name], keep, False, self._notes.file, table.keys)
             else:
                 table.only(QUERY_KEYS)
-                one = self._query(name, table, keep)
+                query = self._query(name, table, keep)
             self._name(name, table.keys)
-            found[name] = one
+            queries[name] = query
         for path in self._query_files(top):
-            if path.stem in found:
+            if path.stem in queries:
                 self._notes.add(("query_files",), "query-twice", f"{path.name} is not the only query {path.stem!r}",
                                 "The name of a query file is the name of its query: rename one of the two.")
                 continue
             self._name(path.stem, ("query_files",))
             sql = self._text_of(path, ("query_files",))
-            found[path.stem] = QueryConfig(path.stem, sql or "", keep, False, str(path), None, sql is None)
-        return found
+            queries[path.stem] = QueryConfig(path.stem, sql or "", keep, False, str(path), None, sql is None)
+        return queries
 
     def _query(self, name: str, table: Table, keep: str) -> QueryConfig:
         sql, file = table.text("sql"), table.text("file")
@@ -247,23 +247,23 @@ class _Reading:
 
     def _matches(self, pattern: str) -> list[Path]:
         try:
-            found = self._folder.glob(pattern) if not Path(pattern).is_absolute() else []
-            return sorted(match for match in found if match.is_file())
+            matches = self._folder.glob(pattern) if not Path(pattern).is_absolute() else []
+            return sorted(match for match in matches if match.is_file())
         # Python refuses "" and "**x" as patterns, stumbles over ".", and the disk knows no name of 5,000 letters.
         except (OSError, ValueError, IndexError, NotImplementedError, RecursionError):
             return []
 
     def _aggregates(self, top: Table) -> dict[str, dict[str, Any] | None]:
-        found: dict[str, dict[str, Any] | None] = {}
+        aggregates: dict[str, dict[str, Any] | None] = {}
         for name, table in top.tables("aggregates").items():
             before = len(self._notes.problems)
             table.only(AGGREGATE_KEYS)
-            parts = {key: {column: one for column, one in table.table(key).content.items() if isinstance(one, str)}
+            parts = {key: {column: text for column, text in table.table(key).content.items() if isinstance(text, str)}
                      for key in ("statistics", "merge")}
-            made = {"parameters": table.text("parameters", default="x double"), **parts,
-                    "result": table.text("result", required=True)}
-            found[name] = made if len(self._notes.problems) == before else None
-        return found
+            definition = {"parameters": table.text("parameters", default="x double"), **parts,
+                          "result": table.text("result", required=True)}
+            aggregates[name] = definition if len(self._notes.problems) == before else None
+        return aggregates
 
     def _allow(self, roots: tuple[str, ...] | None) -> None:
         self._roots = Roots.of(roots)

@@ -1,6 +1,6 @@
 """The tables of a configuration, read key by key.
 
-Keeps: a wrong key or type becomes a note with its place and reading goes on, so that one run shows all that is wrong.
+Keeps: a wrong key or type becomes a note with its position and reading goes on, so that a run shows all that is wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from weft.config.places import Keys, Places
+from weft.config.positions import KeyPositions, Keys
 from weft.errors import Problem, WeftError
 
 # Options of Spark have a few parts; more would be a name that nothing reads.
@@ -20,32 +20,32 @@ KINDS = {str: "a text", bool: "true or false", int: "a number", float: "a number
 
 
 class Notes:
-    """The problems found so far in one file."""
+    """The problems of a file, as far as it has been read."""
 
-    def __init__(self, file: str, places: Places) -> None:
-        self.file, self.places = file, places
+    def __init__(self, file: str, positions: KeyPositions) -> None:
+        self.file, self.positions = file, positions
         self.problems: list[Problem] = []
 
     def add(self, keys: Keys, code: str, message: str, hint: str = "") -> None:
         """Note something about a key."""
-        self.problems.append(Problem(self.file, self.places.key(*keys), code, message, hint))
+        self.problems.append(Problem(self.file, self.positions.key(*keys), code, message, hint))
 
     def error(self, keys: Keys, error: WeftError, *, inside: bool = False) -> None:
-        """Note what was refused about a key's value; with `inside`, at its place within that text."""
-        position = self.places.within(error.position, *keys) if inside else self.places.key(*keys)
+        """Note what was refused about a key's value; with `inside`, at its position within that text."""
+        position = self.positions.within(error.position, *keys) if inside else self.positions.key(*keys)
         self.problems.append(Problem(self.file, position, error.code, error.message, error.hint))
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table and the keys that lead to it."""
+    """A table and the keys that lead to it."""
 
     notes: Notes
     keys: Keys
     content: Mapping[str, Any]
 
     def only(self, known: Iterable[str]) -> None:
-        """Note every key that is not known, with those that look like it."""
+        """Note every key that is not known, with known keys that look like it."""
         names = tuple(known)
         for key in self.content:
             if key not in names:
@@ -55,7 +55,7 @@ class Table:
                 self.notes.add((*self.keys, key), "unknown-key", f"unknown key {key!r}{where}", hint)
 
     def text(self, key: str, *, default: str = "", required: bool = False) -> str:
-        """A text; the default where there is none or it is no text."""
+        """The text of a key; the default where the key is missing or holds no text."""
         if key not in self.content:
             if required:
                 self.notes.add(self.keys, "missing-key", f"[{'.'.join(self.keys)}] needs {key}",
@@ -64,35 +64,36 @@ class Table:
         return self._typed(key, str) or default
 
     def flag(self, key: str) -> bool:
+        """The truth of a key; false where it is missing or no truth."""
         return bool(self._typed(key, bool)) if key in self.content else False
 
     def texts(self, key: str) -> list[str]:
-        """A list of texts, or one text on its own."""
+        """A list of texts, or a single text on its own."""
         value = self.content.get(key, [])
         if isinstance(value, str):
             return [value]
-        values = (self._typed(key, list) or []) if key in self.content else []
-        if not all(isinstance(one, str) for one in values):
+        texts = (self._typed(key, list) or []) if key in self.content else []
+        if not all(isinstance(value, str) for value in texts):
             self.notes.add((*self.keys, key), "bad-type", f"{key} must hold texts only", f'Write {key} = ["..."].')
-        return [one for one in values if isinstance(one, str)]
+        return [value for value in texts if isinstance(value, str)]
 
     def table(self, key: str) -> Table:
-        """A table; an empty one where there is none."""
+        """The table of a key; empty where there is no such key."""
         return Table(self.notes, (*self.keys, key), (self._typed(key, dict) or {}) if key in self.content else {})
 
     def tables(self, key: str, *, also_text: bool = False) -> dict[str, Table]:
-        """The tables in a table, by name; with `also_text` a text may stand for one."""
-        outer, found = self.table(key), {}
+        """The tables in a table, by name; with `also_text` a text may stand for a table."""
+        outer, tables = self.table(key), {}
         for name, value in outer.content.items():
             if isinstance(value, dict):
-                found[name] = Table(self.notes, (*outer.keys, name), value)
+                tables[name] = Table(self.notes, (*outer.keys, name), value)
             elif also_text and isinstance(value, str):
-                found[name] = Table(self.notes, (*outer.keys, name), {})
+                tables[name] = Table(self.notes, (*outer.keys, name), {})
             else:
                 wanted = "a text or a table" if also_text else "a table"
                 self.notes.add((*outer.keys, name), "bad-type", f"{key}.{name} must be {wanted}, not {_kind(value)}",
                                f"Write [{key}.{name}] and its keys below.")
-        return found
+        return tables
 
     def _typed(self, key: str, kind: type) -> Any:
         value = self.content[key]
@@ -106,23 +107,23 @@ class Table:
 
 def flatten(table: Table, depth: int = 1) -> dict[str, str]:
     """Nested tables as dotted keys with texts as values: `a.b = 1` is {"a.b": "1"}."""
-    found: dict[str, str] = {}
+    flat: dict[str, str] = {}
     for key, value in table.content.items():
         keys = (*table.keys, key)
         if isinstance(value, dict) and depth == MAX_PARTS:
             table.notes.add(keys, "too-deep", f"a key has more than {MAX_PARTS} parts", "Use fewer dots.")
         elif isinstance(value, dict):
             inner = flatten(Table(table.notes, keys, value), depth + 1)
-            found |= {f"{key}.{name}": text for name, text in inner.items()}
+            flat |= {f"{key}.{name}": text for name, text in inner.items()}
         elif isinstance(value, bool):
-            found[key] = str(value).lower()
+            flat[key] = str(value).lower()
         elif _huge(value):
             table.notes.add(keys, "bad-type", f"{key} is a number of more than 64 bits", "Put it in quotes.")
         elif isinstance(value, str | int | float):
-            found[key] = str(value)
+            flat[key] = str(value)
         else:
             table.notes.add(keys, "bad-type", f"{key} must be a text or a number, not {_kind(value)}")
-    return found
+    return flat
 
 
 def _huge(value: object) -> bool:

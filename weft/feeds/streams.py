@@ -102,7 +102,7 @@ class Stream:
     def from_definition(cls, name: str, kept: Mapping[str, Any], folder: str | None = None) -> Stream:
         """A stream of the catalog; `folder` is where the state is, if that is local."""
         relative = kept["path"] if "noted_path" in kept and folder is not None else None
-        columns = parse_schema(", ".join(f"{quoted(column)} {kind}" for column, kind in kept["columns"]))
+        columns = parse_schema(", ".join(f"{spark_identifier(column)} {kind}" for column, kind in kept["columns"]))
         return cls(
             name,
             columns,
@@ -150,7 +150,7 @@ def define_stream(
                 f"the DataFrame of stream {name!r} is not a streaming one",
                 hint="Make it with spark.readStream instead of spark.read.",
             )
-        schema = ", ".join(f"{quoted(column)} {kind}" for column, kind in dataframe.dtypes if _usable(kind))
+        schema = ", ".join(f"{spark_identifier(column)} {kind}" for column, kind in dataframe.dtypes if _usable(kind))
         unusable = tuple((column, kind) for column, kind in dataframe.dtypes if not _usable(kind))
     if schema is None:
         raise StreamError(
@@ -283,7 +283,7 @@ def _texts(stream: Stream) -> dict[str, str]:
     return {"schema": repr(schema), **rest, **options}
 
 
-def quoted(column: str) -> str:
+def spark_identifier(column: str) -> str:
     """The name of a column as Spark reads it, whatever is in it."""
     return "`" + column.replace("`", "``") + "`"
 

@@ -1,6 +1,6 @@
 """What of the catalog this Weft accepts. The rest, as after an upgrade that closed a door, is left where it is.
 
-Keeps: what is refused is said once, and keeps nothing from running that does not use it.
+Keeps: a refusal is logged once, and keeps nothing from running that does not use what is refused.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Refusals = dict[str, WeftError]
 
 
 def accepted_streams(
-    definitions: Definitions, said: Collection[str], folder: str | None
+    definitions: Definitions, refused_before: Collection[str], folder: str | None
 ) -> tuple[dict[str, Stream], Refusals]:
-    """The streams, and those that are refused; who is among `said` was refused before."""
+    """The accepted streams and the refused; a refusal is logged unless its name is in `refused_before`."""
     streams: dict[str, Stream] = {}
     refused: Refusals = {}
     for name, definition in definitions.items():
@@ -31,13 +31,13 @@ def accepted_streams(
             streams[name] = Stream.from_definition(name, definition, folder)
         except WeftError as error:
             refused[name] = error
-            if name not in said:
+            if name not in refused_before:
                 log.error("stream not accepted", extra={"stream": name, "reason": str(error)})
     return streams, refused
 
 
-def accepted_aggregates(definitions: Definitions, said: Collection[str]) -> tuple[AggregateCatalog, Refusals]:
-    """The aggregates, and those that are refused; who is among `said` was refused before."""
+def accepted_aggregates(definitions: Definitions, refused_before: Collection[str]) -> tuple[AggregateCatalog, Refusals]:
+    """The accepted aggregates and the refused; a refusal is logged unless its name is in `refused_before`."""
     aggregates = AggregateCatalog()
     refused: Refusals = {}
     for name, definition in definitions.items():
@@ -45,6 +45,6 @@ def accepted_aggregates(definitions: Definitions, said: Collection[str]) -> tupl
             aggregates = aggregates.plus(define_aggregate(name, definition, aggregates))
         except WeftError as error:
             refused[name] = error
-            if name not in said:
+            if name not in refused_before:
                 log.error("aggregate not accepted", extra={"aggregate": name, "reason": str(error)})
     return aggregates, refused

@@ -1,6 +1,6 @@
-"""What ticks change in queries that are registered: who fails, who moves, and who lets go of where it was.
+"""What ticks change in registered queries: which fail, which move, and which let go of where they were.
 
-Decisions over all queries as one transaction sees them; the registry makes the transaction.
+Decisions over all queries as a transaction sees them; the registry makes the transaction.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from weft.plan.placement import Placement
 from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST
 from weft.store.definition import QueryDefinition
+from weft.store.records import FAILED, QueryChange, QueryRow
 from weft.store.snapshot import Reader
-from weft.store.tables import FAILED, QueryChange, QueryRow
 
 Queries = Mapping[str, QueryRow]
 Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]
@@ -22,7 +22,7 @@ Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]
 def failures(computed: Mapping[str, Registered], reasons: Mapping[str, str]) -> Decide:
     """Stop queries that cannot be computed; they stay registered, with the reason, until they are dropped.
 
-    One that was replaced by another of its name meanwhile is passed over.
+    A query that was replaced by another of its name meanwhile is passed over.
     """
 
     def decide(queries: Queries, _: Reader) -> dict[str, QueryChange]:
@@ -50,13 +50,13 @@ def moves(stream: str, placements: Mapping[str, Placement]) -> Decide:
 
 
 def elsewhere(queries: Queries, placements: Mapping[str, Placement]) -> dict[str, QueryRow]:
-    """The queries whose rows are not kept where they are to be."""
+    """The queries whose placement is not the placement that they are to have."""
     known = {name: queries[name] for name in placements if name in queries}
     return {name: row for name, row in known.items() if row.definition.placement != placements[name]}
 
 
 def moved(row: QueryRow, placement: Placement, batch: int, moment: int) -> QueryDefinition:
-    """The definition of a query that moves with a batch; `moment` is one that no row of earlier batches has reached."""
+    """The definition of a query that moves with a batch; no row of earlier batches has reached `moment`."""
     return row.definition.moved(placement, batch, moment, counted=row.from_batch is not None)
 
 
@@ -72,9 +72,9 @@ def kept_otherwise(query: Registered, definition: QueryDefinition, catalog: Read
 
 
 def still_complete_from(query: Registered, row: QueryRow, watermark: int | None) -> int | None:
-    """From which moment on a query is held in full that was kept as it says until this watermark, and now as `row`.
+    """The moment from which on a query is complete that was kept as it says until this watermark, and now as `row`.
 
-    What it did not keep before may be gone: where it keeps more now, the windows there are, are those that it had.
+    What it did not keep before may be gone: a query that keeps more now has the windows that it had, and no older.
     """
     reach, keep = query.reach, row.definition.keep
     if row.complete_from is None or reach is None or watermark is None:

@@ -1,7 +1,7 @@
-"""Registered queries are compiled when somebody needs them, each registration once.
+"""Registered queries are compiled when somebody needs them, every registration once.
 
 Compiling a text is most of what opening a query costs, so what it yields is stored with the query and read back where
-its format is the one that this Weft writes. A query whose form is stored was accepted when that was written.
+this Weft writes the same format. A query whose form is stored was accepted when that was written.
 Keeps: what is worked out of a query is kept for as long as its registration; a query that this Weft does not accept is
 refused once, with the reason, and keeps no other from running.
 """
@@ -20,7 +20,7 @@ from weft.algebra.stored import FORMAT, from_json, to_json
 from weft.errors import WeftError
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
-from weft.store.tables import FormRow, QueryRow
+from weft.store.records import FormRow, QueryRow
 
 log = logging.getLogger("weft.registry")
 
@@ -46,7 +46,7 @@ class QueryCompiler:
         return known is not None and known.row.is_registration_of(row)
 
     def compiled(self, row: QueryRow, declared: Declared, form: FormRow | None = None) -> Registered | RefusedQuery:
-        """The query of a row, or why it is refused; from its stored form where that is given and can be read."""
+        """The query of a row, or why it is refused; from its stored form where there is a form that can be read."""
         known = self._compiled.get(row.name)
         if known is None or not known.row.is_registration_of(row):
             again = self._read(row, declared, form) or self._compile(row, declared)
@@ -106,14 +106,14 @@ def is_usable(form: FormRow, row: QueryRow) -> bool:
 
 
 def form_of(query: Registered) -> FormRow:
-    """What is stored of a compiled query."""
+    """The form of a compiled query, as it is stored."""
     content = json.dumps(to_json(query.query), separators=(",", ":"))
     digest = _digest(query.row.definition.mark, content)
     return FormRow(query=query.name, format=FORMAT, digest=digest, content=content)
 
 
 def _digest(mark: str, content: str) -> str:
-    """What tells that a form is whole, and of which registration it is."""
+    """A digest that tells that a form is whole, and of which registration it is."""
     return hashlib.blake2b(f"{mark} {content}".encode(), digest_size=16).hexdigest()
 
 

@@ -17,7 +17,7 @@ from weft.store.snapshot import Reader
 
 @dataclass(frozen=True)
 class Declared:
-    """The streams and aggregates at one revision of the catalog, and those that this Weft does not accept."""
+    """The streams and aggregates at a revision of the catalog, accepted by this Weft or refused."""
 
     streams: Mapping[str, Stream] = field(default_factory=dict)
     refused_streams: Mapping[str, WeftError] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Declared:
     definitions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def after(self, catalog: Reader) -> Declared:
-        """What the catalog declares now; a refusal that was said before is not said again."""
+        """What the catalog declares now; a refusal that was logged before is not logged again."""
         definitions = {row.name: row.definition for row in catalog.streams()}
         streams, refused_streams = accepted_streams(definitions, self.refused_streams, self.folder)
         definitions = {row.name: row.definition for row in catalog.aggregates()}
@@ -57,7 +57,7 @@ class Declared:
         return self.streams[name]
 
     def has_stream(self, stream: Stream) -> bool:
-        """Whether the very same stream is there; refuses another one of its name, or of one that SQL takes for it."""
+        """Whether the very same stream is there; refuses another stream under a name that SQL takes for its name."""
         known = self.streams.get(stream.name)
         if known is not None or stream.name in self.refused_streams:
             if known is None or known.definition() != stream.definition():
@@ -79,7 +79,7 @@ class Declared:
         return False
 
     def has_aggregate(self, name: str, definition: Mapping[str, Any]) -> bool:
-        """Whether the very same aggregate is there; refuses another one of its name."""
+        """Whether the very same aggregate is there; refuses another aggregate of its name."""
         if not isinstance(name, str) or name not in self.definitions:
             return False
         if self.definitions[name] != dict(definition):

@@ -1,7 +1,7 @@
 """A registered query: its row in the catalog, its meaning, what it needs, and where its rows are and were kept.
 
-Compiling one is parsing and planning only: a pure function of its row, the streams and the aggregates. What it needs is
-worked out when somebody asks for it.
+Compiling a query is parsing and planning only: a pure function of its row, the streams and the aggregates. Its needs
+are worked out when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from weft.plan.network import Past
 from weft.plan.placement import Placement
 from weft.plan.search import Choice
 from weft.segments.segment import EARLIEST
-from weft.store.tables import FAILED, QueryRow
+from weft.store.records import FAILED, QueryRow
 
 
 @dataclass(frozen=True)
 class Stay:
-    """A time of a query's life under one placement: what it needed then, and which epochs of files belong to it."""
+    """A time of a query's life under a placement: what it needed then, and which epochs of files belong to it."""
 
     needs: Needs
     since: int
@@ -62,12 +62,12 @@ class Registered:
 
     @cached_property
     def needs(self) -> Needs:
-        """What it needs where it is kept now."""
+        """What it needs under its present placement."""
         return analyse(self.query, self.aggregates, self.placement)
 
     @cached_property
     def pasts(self) -> tuple[Past, ...]:
-        """What it needed before it moved, oldest first, with the moment from which on no row of it is there."""
+        """What it needed before it moved, oldest first, with the moment from which on no row of it lies there."""
         return tuple(
             Past(analyse(self.query, self.aggregates, before.placement), before.until, before.moment)
             for before in self.row.definition.pasts
@@ -120,8 +120,8 @@ _WORKED_OUT = ("needs", "pasts", "choice", "stays")
 
 
 def check_readable(registered: Registered) -> None:
-    """Refuse a query that could be registered and never be read: what reads it is written down for a try."""
+    """Refuse a query that could be registered and never be read, by writing the SQL that would read it."""
     check_expressions(registered.needs)
     condition, _ = lift(registered.needs.residue) if registered.eager else (None, ())
     if condition is not None:
-        duck_sql(condition, {})  # as it is joined with those of its family: constants are columns there
+        duck_sql(condition, {})  # as it is joined with its family's conditions: constants are columns there

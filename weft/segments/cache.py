@@ -26,7 +26,7 @@ class Recent:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], pa.Table]) -> pa.Table:
-        """The table of a key, made where it is not there."""
+        """The table of a key; `make` makes it where it is not there."""
         with self._lock:
             table = self._tables.get(key)
             if table is not None:
@@ -37,6 +37,7 @@ class Recent:
         return table
 
     def put(self, key: Hashable, table: pa.Table) -> None:
+        """Remember a table, and let go of the tables that were not used for longest."""
         with self._lock:
             if key in self._tables:
                 return
@@ -47,6 +48,7 @@ class Recent:
                 self._bytes -= _weight(oldest)
 
     def forget(self, keys: tuple[str, ...]) -> None:
+        """Let go of the tables of these keys."""
         with self._lock:
             for key in keys:
                 table = self._tables.pop(key, None)
@@ -55,7 +57,7 @@ class Recent:
 
 
 def _weight(table: pa.Table) -> int:
-    """What a table costs; one without a row is not free, or there would be no end of them."""
+    """The bytes that a table costs; a table without rows is not free, or there would be no end of such tables."""
     return int(table.nbytes) + OVERHEAD
 
 

@@ -1,7 +1,7 @@
-"""Segment files: Parquet under one root folder, whole or not there at all, and damage is never read as data.
+"""Segment files: Parquet under a root folder, whole or not there at all, and damage is never read as data.
 
 Keeps: a file appears under its name only when it is complete (temporary name, then rename) and, on a local disk, only
-when it is on the disk; a read that is given the checksum from the catalog returns exactly what was written.
+when it is on the disk; a read with the checksum from the catalog returns exactly what was written.
 Needs: a path that the catalog names is not written again; only the leftovers of a killed writer are overwritten.
 """
 
@@ -50,7 +50,7 @@ class Files(Protocol):
     """A folder of Parquet files, wherever it is. Paths are relative to its root, with `/` between their parts."""
 
     def write_table(self, path: str, table: pa.Table) -> Written:
-        """Write the table as one file; it appears whole or not at all and replaces a leftover of the same name."""
+        """Write the table as a single file; it appears whole or not at all and replaces a leftover of the same name."""
 
     def read_table(
         self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
@@ -58,7 +58,7 @@ class Files(Protocol):
         """The table, or its columns in the order asked for; with a checksum, every byte of the file is verified."""
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Remove the files; those that are gone already are passed over."""
+        """Remove the files; files that are gone already are passed over."""
 
     def exists(self, path: str) -> bool:
         """Whether the file is there under its final name."""
@@ -88,7 +88,7 @@ class LocalFiles:
         return f"LocalFiles({str(self._root)!r})"
 
     def write_table(self, path: str, table: pa.Table) -> Written:
-        target = self._place(path)
+        target = self._local_path(path)
         data = encode(table)
         with _disk_errors(path):
             _write_durably(target, data)
@@ -97,37 +97,37 @@ class LocalFiles:
     def read_table(
         self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        place = self._place(path)
+        file = self._local_path(path)
         with _disk_errors(path):
             if expected_checksum is not None:
-                return decode(path, pa.py_buffer(place.read_bytes()), expected_checksum, columns)
-            # Without a checksum only the asked columns are read; each page still carries its own CRC.
-            with pa.OSFile(str(place)) as source:
+                return decode(path, pa.py_buffer(file.read_bytes()), expected_checksum, columns)
+            # Without a checksum only the asked columns are read; every page still carries its own CRC.
+            with pa.OSFile(str(file)) as source:
                 return _parse(path, source, columns)
 
     def delete(self, paths: Iterable[str]) -> None:
-        for place in [self._place(path) for path in paths]:
-            with _disk_errors(str(place)):
-                place.unlink(missing_ok=True)
-                self._remove_empty(place.parent)
+        for file in [self._local_path(path) for path in paths]:
+            with _disk_errors(str(file)):
+                file.unlink(missing_ok=True)
+                self._remove_empty(file.parent)
 
     def exists(self, path: str) -> bool:
-        return self._place(path).is_file()
+        return self._local_path(path).is_file()
 
     def list(self, under: str = "") -> tuple[str, ...]:
-        start = self._place(under) if under else self._root
+        start = self._local_path(under) if under else self._root
         with _disk_errors(under):
             return tuple(sorted(path for path in self._walk(start) if not TEMPORARY.match(path.rpartition("/")[2])))
 
     def size(self, path: str) -> int:
         with _disk_errors(path):
-            return self._place(path).stat().st_size
+            return self._local_path(path).stat().st_size
 
     def uri(self, path: str) -> str:
-        return str(self._place(path))
+        return str(self._local_path(path))
 
     def remove_leftovers(self, under: str = "") -> int:
-        start = self._place(under) if under else self._root
+        start = self._local_path(under) if under else self._root
         with _disk_errors(under):
             leftovers = [path for path in self._walk(start) if TEMPORARY.match(path.rpartition("/")[2])]
         return sum(self._remove_leftover(self._root / path) for path in leftovers)
@@ -142,7 +142,7 @@ class LocalFiles:
         self._remove_empty(leftover.parent)
         return True
 
-    def _place(self, path: str) -> Path:
+    def _local_path(self, path: str) -> Path:
         return self._root / checked_path(path)
 
     def _walk(self, start: Path) -> Iterator[str]:
@@ -151,7 +151,7 @@ class LocalFiles:
                 yield (Path(folder) / name).relative_to(self._root).as_posix()
 
     def _remove_empty(self, folder: Path) -> None:
-        """Nodes come and go for years: an empty folder must not stay behind for each of them."""
+        """Remove a folder and the folders around it while they are empty: nodes come and go for years."""
         while folder != self._root:
             try:
                 folder.rmdir()
@@ -203,7 +203,7 @@ def encode(table: pa.Table) -> pa.Buffer:
 
 
 def checksum(data: pa.Buffer) -> str:
-    """What the bytes are known by: 128 bits, with the name of the function so that it may change one day."""
+    """The checksum of the bytes: 128 bits, with the name of the function so that it may change some day."""
     return f"blake2b:{hashlib.blake2b(data, digest_size=16).hexdigest()}"
 
 
@@ -215,13 +215,13 @@ def decode(path: str, data: pa.Buffer, expected_checksum: str | None, columns: S
 
 
 def damaged(path: str, why: str) -> StateError:
-    """A file that cannot be trusted."""
+    """The error of a file that cannot be trusted."""
     hint = "Restore the file from a backup; the engine serves nothing that it would have to guess."
     return StateError("segment-damaged", f"segment file {path!r} is damaged: {why}", hint=hint)
 
 
 def missing(path: str) -> StateError:
-    """A file that the catalog names and the disk does not have."""
+    """The error of a file that the catalog names and the disk does not have."""
     hint = "Restore the file from a backup, and check that nobody else cleans up the state folder."
     return StateError("segment-missing", f"segment file {path!r} is not there", hint=hint)
 
@@ -263,7 +263,7 @@ def _write_durably(target: Path, data: pa.Buffer) -> None:
 
 
 def _create(path: Path) -> int:
-    """Open a new file in a folder that is made for it."""
+    """Open a new file, and make its folder."""
     for _ in range(_CREATE_ATTEMPTS):
         # `delete` in another thread may remove the folder, still empty, between its making and the opening.
         with suppress(FileNotFoundError):
@@ -286,7 +286,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk only once its folder is."""
+    """Sync a folder: a new name is on the disk only once its folder is."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -295,7 +295,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _unless_gone(error: OSError) -> None:
-    """A folder that is not there has no files; of one that cannot be read nobody knows."""
+    """Raise an error of listing a folder, unless the folder is gone: then it has no files."""
     if not isinstance(error, FileNotFoundError):
         raise error
 

@@ -60,7 +60,7 @@ class HadoopFiles:
         return f"HadoopFiles({self._root!r})"
 
     def write_table(self, path: str, table: pa.Table) -> Written:
-        target = self._place(path)
+        target = self._hadoop_path(path)
         data = encode(table)
         temporary = self._hadoop.Path(f"{self._root}/{temporary_name(path)}")
         with _storage_errors(path), tempfile.NamedTemporaryFile(prefix="weft-") as local:
@@ -81,20 +81,20 @@ class HadoopFiles:
             local = Path(folder) / "segment"
             with _storage_errors(path):
                 # The last argument keeps Hadoop from leaving its own checksum file beside the local copy.
-                self._fs.copyToLocalFile(False, self._place(path), self._hadoop.Path(local.as_uri()), True)
+                self._fs.copyToLocalFile(False, self._hadoop_path(path), self._hadoop.Path(local.as_uri()), True)
             data = pa.py_buffer(local.read_bytes())
         return decode(path, data, expected_checksum, columns)
 
     def delete(self, paths: Iterable[str]) -> None:
         for path in [checked_path(path) for path in paths]:
             with _storage_errors(path):
-                self._fs.delete(self._place(path), False)
+                self._fs.delete(self._hadoop_path(path), False)
                 self._remove_empty(path.rpartition("/")[0])
 
     def exists(self, path: str) -> bool:
-        place = self._place(path)
+        file = self._hadoop_path(path)
         with _storage_errors(path):
-            return bool(self._fs.exists(place) and self._fs.getFileStatus(place).isFile())
+            return bool(self._fs.exists(file) and self._fs.getFileStatus(file).isFile())
 
     def list(self, under: str = "") -> tuple[str, ...]:
         start = f"{self._root}/{checked_path(under)}" if under else self._root
@@ -102,7 +102,7 @@ class HadoopFiles:
 
     def size(self, path: str) -> int:
         with _storage_errors(path):
-            return int(self._fs.getFileStatus(self._place(path)).getLen())
+            return int(self._fs.getFileStatus(self._hadoop_path(path)).getLen())
 
     def uri(self, path: str) -> str:
         return f"{self._root}/{checked_path(path)}"
@@ -124,13 +124,13 @@ class HadoopFiles:
         return True
 
     def _remove_empty(self, folder: str) -> None:
-        """Nodes come and go for years: an empty folder must not stay behind for each of them.
+        """Remove a folder and the folders around it while they are empty: nodes come and go for years.
 
-        Only where looking and removing are one step, since another thread may write there: a local disk's own call,
+        Only where looking and removing are a single step, as another thread may write there: a local disk's own call,
         and HDFS, whose server does both. Hadoop's call for a local disk looks first and then removes all that is there
         by then. Object stores have no folders, or make and remove them by themselves; of other systems nobody knows.
         """
-        while folder and self._remove_if_empty(self._place(folder)):
+        while folder and self._remove_if_empty(self._hadoop_path(folder)):
             folder = folder.rpartition("/")[0]
 
     def _remove_if_empty(self, folder: Any) -> bool:
@@ -141,7 +141,7 @@ class HadoopFiles:
                 return bool(self._fs.delete(folder, False))
         return False
 
-    def _place(self, path: str) -> Any:
+    def _hadoop_path(self, path: str) -> Any:
         return self._hadoop.Path(self.uri(path))
 
     def _upload(self, local: str, target: Any) -> None:
@@ -183,9 +183,9 @@ class HadoopFiles:
             folder = self._hadoop.Path(start)
             if not self._fs.exists(folder):
                 return
-            found = self._fs.listFiles(folder, True)
-            while found.hasNext():
-                yield found.next().getPath().toString().removeprefix(f"{self._root}/")
+            files = self._fs.listFiles(folder, True)
+            while files.hasNext():
+                yield files.next().getPath().toString().removeprefix(f"{self._root}/")
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""The roll of a file of finished windows: for which requests it was made.
+"""The roll of a file of finished windows: the requests that the file was written for.
 
-A window that nobody asked for when it was closed has no rows there, and so has one in which nothing happened: only the
-roll tells them apart. Eight bytes a request, sorted: a family of ten thousand adds a hundred kilobytes to a file.
+A window that nobody asked for when it was closed has no rows there, and neither has a window in which nothing
+happened: only the roll tells them apart. Eight bytes a request, sorted: a family of ten thousand adds a hundred
+kilobytes to a file.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ def roll_of(requests: Iterable[str]) -> Roll:
 
 
 def with_roll(table: pa.Table, roll: Roll) -> pa.Table:
-    """The table with a roll, kept beside the column of requests, where a Parquet file has it once."""
-    place = table.schema.get_field_index(REQUEST)
-    field = table.schema.field(place).with_metadata({_ROLL: roll.astype(_NUMBER).tobytes()})
-    return table.cast(table.schema.set(place, field))
+    """The table with a roll, stored in the metadata of its column of requests, which a Parquet file has once."""
+    index = table.schema.get_field_index(REQUEST)
+    field = table.schema.field(index).with_metadata({_ROLL: roll.astype(_NUMBER).tobytes()})
+    return table.cast(table.schema.set(index, field))
 
 
 def read_roll(table: pa.Table) -> Roll:
-    """The roll of a table; of one that was written before there were any, nobody is on it."""
-    kept = table.schema.field(REQUEST).metadata or {}
-    return np.frombuffer(kept.get(_ROLL, b""), _NUMBER)
+    """The roll of a table; empty for a table that was written before there were rolls."""
+    metadata = table.schema.field(REQUEST).metadata or {}
+    return np.frombuffer(metadata.get(_ROLL, b""), _NUMBER)
 
 
 def is_on_roll(table: pa.Table, request: str) -> bool:
-    """Whether the file was made for this request too."""
+    """Whether the file was written for this request too."""
     roll, number = read_roll(table), _number(request)
-    place = int(np.searchsorted(roll, np.uint64(number)))
-    return place < len(roll) and int(roll[place]) == number
+    index = int(np.searchsorted(roll, np.uint64(number)))
+    return index < len(roll) and int(roll[index]) == number
 
 
 def common_roll(tables: Iterable[pa.Table]) -> Roll:
-    """Those who are on the roll of all tables."""
-    return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), map(read_roll, tables))
+    """The requests that are on the rolls of all tables."""
+    return reduce(lambda common, roll: np.intersect1d(common, roll, assume_unique=True), map(read_roll, tables))
 
 
 @lru_cache(maxsize=100_000)

@@ -15,29 +15,29 @@ START, LATE, LEVEL = "start", "late", "level"
 # The end of the window that a row was taken for.
 END = "window_end"
 
-# `late` is the watermark that a late row came after: it counts for windows that end later. Rows on time have this.
+# LATE is the watermark that a late row came after: it counts for windows that end later. Rows on time have this.
 ON_TIME = EARLIEST
 # The level of a late row that came after its block was built: no block has it, and every window it counts for reads it.
 STRAGGLER = -1
 
 
-def stored_type(one: Statistic) -> pa.DataType:
+def stored_type(statistic: Statistic) -> pa.DataType:
     """The Arrow type of a statistic's column; the value at an extreme keeps the order it was chosen by."""
-    if one.basic in ("least", "greatest"):
-        value, order = (arrow_type(argument.type) for argument in one.arguments)
+    if statistic.basic in ("least", "greatest"):
+        value, order = (arrow_type(argument.type) for argument in statistic.arguments)
         return pa.struct([("o", order), ("p", pa.bool_()), ("v", value)])
-    return arrow_type(one.type)
+    return arrow_type(statistic.type)
 
 
 def row_schema(dimensions: Sequence[Dimension], statistics: Sequence[Statistic]) -> pa.Schema:
-    """Start of the slice (of totals: the tick), lateness, level, then dimensions and statistics."""
+    """The columns of partial rows: start of the slice (of totals: tick), lateness, level, dimensions, statistics."""
     return pa.schema(
         [
             (START, pa.int64()),
             (LATE, pa.int64()),
             (LEVEL, pa.int8()),
-            *((one.name, arrow_type(one.type)) for one in dimensions),
-            *((one.name, stored_type(one)) for one in statistics),
+            *((dimension.name, arrow_type(dimension.type)) for dimension in dimensions),
+            *((statistic.name, stored_type(statistic)) for statistic in statistics),
         ]
     )
 

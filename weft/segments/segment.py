@@ -1,4 +1,4 @@
-"""A segment: one immutable Parquet file of a node, as the catalog knows it.
+"""A segment: an immutable Parquet file of a node, as the catalog knows it.
 
 Moments are integers: microseconds since the epoch in UTC.
 """
@@ -16,7 +16,7 @@ LATEST = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentRow:
-    """One immutable Parquet file of a node; `id` is None only in a row that was not stored yet.
+    """An immutable Parquet file of a node; `id` is None only in a row that was not stored yet.
 
     `plan` is the version of the stream's plan that was in force when it was written, 0 before there were versions.
     """

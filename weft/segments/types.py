@@ -1,4 +1,4 @@
-"""One data type in the words of each engine that meets it: DuckDB, Arrow and Spark. And constants in DuckDB's."""
+"""A data type in the words of every engine that meets it: DuckDB, Arrow and Spark. And constants in DuckDB's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def duck_literal(literal: Literal) -> str:
         case date():
             return f"DATE '{value.isoformat()}'"
         case str():
-            return _duck_string(value)
+            return _string_literal(value)
         case Decimal():
             return f"CAST('{value:f}' AS {name})"
         case float():
@@ -70,7 +70,7 @@ def duck_literal(literal: Literal) -> str:
             return f"CAST({value} AS {name})"
 
 
-def _duck_string(value: str) -> str:
-    """A string without braces in its text: views keep places such as {part0} in theirs, and fill them by name."""
-    quoted = "'" + value.replace("'", "''").replace("{", "'||chr(123)||'").replace("}", "'||chr(125)||'") + "'"
-    return f"({quoted})" if "{" in value or "}" in value else quoted
+def _string_literal(value: str) -> str:
+    """A string without braces in its text: views hold slots such as {part0} in their texts, and fill them by name."""
+    literal = "'" + value.replace("'", "''").replace("{", "'||chr(123)||'").replace("}", "'||chr(125)||'") + "'"
+    return f"({literal})" if "{" in value or "}" in value else literal

@@ -1,4 +1,4 @@
-"""A micro-batch as the tick sees it: rows to aggregate, and what to do about those that cannot be read."""
+"""A micro-batch as the tick sees it: rows to aggregate, and what to do about rows that cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from weft.feeds.streams import Stream
 from weft.plan.network import Network
-from weft.spark.batch import Batch, aggregate, project
+from weft.spark.batch import BatchOutput, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.drift import CONVERTED, drift
@@ -33,7 +33,7 @@ Read = Callable[[Sequence[str]], "DataFrame"]
 
 @dataclass(frozen=True)
 class SparkBatch:
-    """A batch of a running stream, or of one whose rows are handed over (`checkpoint` is None then)."""
+    """A batch of a running stream, or of a stream whose rows are handed over (`checkpoint` is None then)."""
 
     rows: DataFrame
     mark: BatchMark
@@ -50,10 +50,10 @@ class SparkBatch:
 
     @contextmanager
     def held(self) -> Iterator[SparkBatch]:
-        """The batch with rows that are computed once, where computing them again may give others.
+        """The batch with rows that are computed once, where computing them again may give other rows.
 
         Spark keeps them with its executors as the first statement reads them, which takes no job of its own. They are
-        cut off from what they were computed from: should they be lost, reading them fails, and never gives others.
+        cut off from what they were computed from: should they be lost, reading them fails, and never gives other rows.
         """
         if self.repeatable:
             yield self
@@ -66,8 +66,8 @@ class SparkBatch:
             with suppress(PySparkException, *JAVA_GONE):
                 rows._jdf.queryExecution().logical().rdd().unpersist(False)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
-        """The partial rows of the network's base nodes; raises where types in the files are not those of the stream."""
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+        """The partial rows of the network's base nodes; raises where the files have other types than the stream."""
         # What was cleaned is not looked at again: there is nothing to read it with.
         wrong = self._drift(self._files()) if self._converts else None
         if wrong is not None:
@@ -75,15 +75,15 @@ class SparkBatch:
         return aggregate(self.rows, parts, self.mark.batch_id)
 
     def dead_letters(self, count: int) -> DeadLetters:
-        """The batch's dead rows, of which there are so many, each with its reason and where it came from."""
+        """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""
         again = self.rows if self.read is None or self.checkpoint is None else self._again(self._files())
         return letters(again, self.stream, self.mark.batch_id, count)
 
     def cleaned(self) -> tuple[SparkBatch, DeadLetters]:
-        """The batch without dead rows and unreadable files, and these; for when it failed as it came."""
+        """The batch without dead rows and unreadable files, and these as letters; for a batch that failed."""
         if self.read is None or self.checkpoint is None:
-            found = letters(self.rows, self.stream, self.mark.batch_id)
-            return replace(self, rows=self.rows.where(f"{MOMENT} IS NOT NULL")), found
+            dead = letters(self.rows, self.stream, self.mark.batch_id)
+            return replace(self, rows=self.rows.where(f"{MOMENT} IS NOT NULL")), dead
         files = self._files()
         bad = self._bad(files) if _trouble(self.rows) or self._drift(files) else {}
         good = [file for file in files if file not in bad]
@@ -95,18 +95,18 @@ class SparkBatch:
         return replace(self, rows=alive, read=None), letters(rows, self.stream, self.mark.batch_id) + _gone(bad, self)
 
     def guilty(self, fails: Callable[[SparkBatch], object]) -> SparkBatch | None:
-        """One row of the batch that fails by itself, as a batch; None where there is none."""
+        """A row of the batch that fails by itself, as a batch; None where there is no such row."""
         left = suspects(self.rows, lambda rows: fails(replace(self, rows=rows)))
         return next(filter(fails, (replace(self, rows=rows) for rows in left)), None)
 
     def values(self, columns: Sequence[str]) -> dict[str, str | None]:
-        """These columns of a batch of one row as text, cut to what can be shown."""
+        """These columns of a batch of a single row as text, cut to what can be shown."""
         return values_of(self.rows, columns)
 
     def _again(self, files: Sequence[str]) -> DataFrame:
-        """The rows of some files of the batch once more, with the file of each and the text of those without meaning.
+        """Read files of the batch once more, with the file of every row and the text of rows that cannot be parsed.
 
-        Cut off from its files by a checkpoint: Spark would read only the columns that a query looks at, and in those a
+        Cut off from its files by a checkpoint: Spark would read only the columns that a query looks at, and in these a
         row may be as it should be. In the stream itself all columns are read, whatever is asked of them.
         """
         from pyspark.sql import functions as f
@@ -122,12 +122,12 @@ class SparkBatch:
 
     @property
     def _converts(self) -> bool:
-        """Whether Spark takes any type in a file of the batch for that of the stream."""
+        """Whether Spark silently converts any type in a file of the batch to the type that the stream declares."""
         known = self.read is not None and self.checkpoint is not None
         return known and (self.stream.source or "").lower() == CONVERTED
 
     def _drift(self, files: Sequence[str]) -> Exception | None:
-        """What is wrong with the types in some files, where Spark would not say so."""
+        """What is wrong with the types in these files, where Spark would not say so."""
         return drift(self.rows.sparkSession, self.stream, files) if self._converts else None
 
     def _files(self) -> tuple[str, ...]:
@@ -142,14 +142,14 @@ class SparkBatch:
         return f.lit(datetime.fromtimestamp(clock / 1000, UTC))
 
     def _bad(self, files: Sequence[str]) -> dict[str, str]:
-        """The files whose content makes no sense, with reasons; raises where it is not the content that failed.
+        """The files whose content makes no sense, with reasons; raises where something else than the content failed.
 
-        Only of a file whose bytes all come is that said: of a network that fails nobody can list all the words.
+        A file is bad only if all of its bytes can be fetched: nobody can list all the words of a network that fails.
         """
         assert self.read is not None
         bad = {}
         for file in files:
-            # A folder in its place would be read as the files in it, or as nothing at all, without a word.
+            # Spark would read a folder of this name as the files in it, or as nothing at all, without a word.
             if not is_file(self.rows.sparkSession, file):
                 raise PySparkException(f"{file} is not there as a file any more")
             trouble = _trouble(self.read([file])) or self._drift([file])
@@ -161,7 +161,7 @@ class SparkBatch:
 
 
 def _trouble(rows: DataFrame) -> Exception | None:
-    """What happens when every column of every row is read."""
+    """The error of reading every column of every row; None where that works."""
     try:
         rows.write.format("noop").mode("overwrite").save()
     except (PySparkException, Py4JError) as error:
@@ -170,7 +170,7 @@ def _trouble(rows: DataFrame) -> Exception | None:
 
 
 def _gone(bad: dict[str, str], batch: SparkBatch) -> DeadLetters:
-    """Unreadable files as letters: which, and why."""
+    """Unreadable files as letters: which file, and why."""
     if not bad:
         return NO_LETTERS
     table = pa.table(

@@ -1,7 +1,7 @@
 """The cell of a value as Spark SQL: the last of many cuts at or below it, in a few steps however many cuts there are.
 
 A search halves what is left of the cuts. Among whole numbers that are spread more or less evenly it starts with a jump:
-one division says about where in the cuts a value is, and one or two steps are left of ten.
+a division says about where in the cuts a value is, and a step or two are left of ten.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAST_JUMPED, MOST_PIECES, WIDEST_JUMP = 1 << SPARED, 4096, 1 << 62
 @dataclass(frozen=True)
 class Jump:
     """Where a search among whole numbers starts: equal pieces between the first cut and the last, and in `starts` the
-    place of the last cut at or below the beginning of each. From there it is at most `ahead` to the cut."""
+    index of the last cut at or below the beginning of every piece. From there it is at most `ahead` to the cut."""
 
     first: int
     last: int
@@ -28,16 +28,16 @@ class Jump:
     starts: tuple[int, ...]
     ahead: int
 
-    def sql(self, value: str, places: int) -> str:
-        """The place to start at; before the first cut and after the last one it is known at once."""
+    def sql(self, value: str, cut_count: int) -> str:
+        """The index to start at; before the first cut and after the last cut it is known at once."""
         piece = f"CAST((CAST({value} AS BIGINT) - {self.first}L) DIV {self.width}L AS INT)"
         starts = f"get(array({', '.join(map(str, self.starts))}), {piece})"
-        ends = f"WHEN {value} < {self.first}L THEN 0 WHEN {value} >= {self.last}L THEN {places - 1}"
+        ends = f"WHEN {value} < {self.first}L THEN 0 WHEN {value} >= {self.last}L THEN {cut_count - 1}"
         return f"CASE {ends} ELSE {starts} END"
 
 
 def jump_into(points: Sequence[Cut]) -> Jump | None:
-    """A jump that saves some steps, if there is one; the first of the points is below every value."""
+    """The jump into these points, None where it saves no steps; the first of the points is below every value."""
     cuts = [point for point in points[1:] if isinstance(point, int)]
     if len(cuts) < LEAST_JUMPED or len(cuts) + 1 < len(points) or cuts[-1] - cuts[0] >= WIDEST_JUMP:
         return None
@@ -54,7 +54,7 @@ def jump_into(points: Sequence[Cut]) -> Jump | None:
 
 @dataclass(frozen=True)
 class Search:
-    """A search for the last of `cuts` at or below a value, by halving: one projection a step, shared by all searches.
+    """A search for the last of `cuts` at or below a value, by halving: a projection a step, shared by all searches.
 
     A step adds its power of two where the cut that far ahead is still at or below the value; past the end of the array
     `get` gives NULL, which is not. The first cut is below every value. A jump puts it close to where it ends.
@@ -66,6 +66,7 @@ class Search:
     jump: Jump | None = None
 
     def start(self) -> list[str]:
+        """The columns that the steps work on: the value, the cuts, and the index to start at."""
         begin = "0" if self.jump is None else self.jump.sql(self.value, len(self.cuts))
         return [
             f"{self.value} AS {self.name}_value",
@@ -82,7 +83,8 @@ class Search:
             yield f"{self.name}_at + IF({self.name}_value >= {cut}, {power}, 0) AS {self.name}_at"
             power //= 2
 
-    def found(self) -> str:
+    def result(self) -> str:
+        """The cut that the search ends at; NULL for no value."""
         return f"IF({self.name}_value IS NULL, NULL, get({self.name}_cuts, {self.name}_at)) AS {self.name}"
 
 

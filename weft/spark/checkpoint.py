@@ -19,7 +19,7 @@ from weft.spark.paths import exists, read_bytes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# So many notes of a file source become one (spark.sql.streaming.fileSource.log.compactInterval).
+# So many notes of a file source become a single note (spark.sql.streaming.fileSource.log.compactInterval).
 COMPACTED = 10
 
 
@@ -45,8 +45,8 @@ def read_mark(
 
     The digest is of the rows that the batch covers and of nothing else: the same rows that are planned anew, as after
     an older checkpoint was restored, are known again, whenever that happens and with whatever settings. Spark plans a
-    batch from where the one before ended: `look_back` reads that again, as Spark does when it starts. `home` leads from
-    where files are now to where they were at first, which digests go by.
+    batch from where the batch before ended: `look_back` reads that again, as Spark does when it starts. `home` leads
+    from where files are now to where they were at first, which digests go by.
     """
     metadata = json.loads(read_bytes(session, f"{folder}/metadata"))
     if exists(session, f"{folder}/commits/{batch_id}"):
@@ -77,12 +77,12 @@ def read_clock(session: SparkSession, folder: str, batch_id: int) -> int:
 
 
 def list_files(session: SparkSession, folder: str, batch_id: int) -> tuple[str, ...]:
-    """The files that a batch of a file source covers; Spark notes them as addresses, with signs for some letters."""
+    """The files that a batch of a file source covers; Spark notes them as addresses, with escaped letters."""
     return tuple(unquote(entry["path"]) for entry in _entries(session, folder, batch_id, 0))
 
 
 def _offsets(session: SparkSession, folder: str, batch_id: int) -> list[Any]:
-    """How far a batch reaches in each source, as the source itself says it."""
+    """How far a batch reaches in every source, as the source itself says it."""
     lines = read_bytes(session, f"{folder}/offsets/{batch_id}").decode().splitlines()
     # A dash stands for a source that had nothing yet.
     return [None if line == "-" else json.loads(line) for line in lines[2:]]
@@ -91,8 +91,8 @@ def _offsets(session: SparkSession, folder: str, batch_id: int) -> list[Any]:
 def _entries(session: SparkSession, folder: str, batch_id: int, source: int) -> list[dict[str, Any]]:
     """What a file source noted of the files of a batch; nothing where the source is of another kind.
 
-    A batch covers all notes since the batch before. That is one as a rule, and two after a death between a note and
-    the offsets that were to follow it.
+    A batch covers all notes since the batch before. That is a single note as a rule, and two after a death between a
+    note and the offsets that were to follow it.
     """
     last = _note(_offsets(session, folder, batch_id), source)
     if last is None:
@@ -109,8 +109,8 @@ def _note(offsets: list[Any], source: int) -> int | None:
 
 
 def _noted(session: SparkSession, folder: str, note: int) -> list[dict[str, Any]]:
-    """The entries of one note; every tenth file of Spark's log repeats those before it, which then may go."""
-    places = [f"{folder}/{note}", *(f"{folder}/{later}.compact" for later in range(note, note + COMPACTED))]
-    entries = read_bytes(session, next((one for one in places if exists(session, one)), places[0]))
-    found = (json.loads(line) for line in entries.decode().splitlines()[1:])
-    return [one for one in found if one["batchId"] == note]
+    """The entries of a note; every tenth file of Spark's log repeats the files before it, which then may go."""
+    paths = [f"{folder}/{note}", *(f"{folder}/{later}.compact" for later in range(note, note + COMPACTED))]
+    content = read_bytes(session, next((path for path in paths if exists(session, path)), paths[0]))
+    entries = (json.loads(line) for line in content.decode().splitlines()[1:])
+    return [entry for entry in entries if entry["batchId"] == note]

@@ -12,7 +12,7 @@ from weft.backend.interface import Backend, Rows
 from weft.plan.isolate import failing_alike, find_culprits, find_misfits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.spark.failure import has_condition, lost_with_executor, on_row, reason_of
@@ -20,15 +20,15 @@ from weft.spark.level0 import Statement, statements
 from weft.spark.passing import is_nobodys_fault
 from weft.store.derive import NewRows, in_one_piece, new_rows
 
-# PySpark writes every error with all of its stack to the error stream; ours say what a person needs.
+# PySpark writes every error with all of its stack to the error stream; Weft's log says what a person needs.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 log = logging.getLogger("weft.spark")
-# Who fails was found by trying; to say on which row may take about as long, and this many trials in any case.
+# Culprits are known by trials; to say on which row they fail may take as many again, and this many in any case.
 PATIENCE = 100
-# How it begins where a query fails only beside others.
+# How the reason begins where a query fails only beside other queries.
 TOGETHER = "fails together with queries that were registered before it"
-# One bad row mostly fails many queries: so many rows that others failed on are tried before another one is sought.
+# A bad row mostly fails many queries: so many rows that other queries failed on are tried before another is sought.
 KNOWN_TRIED = 3
 
 
@@ -42,30 +42,35 @@ class Arrived(Protocol):
     def held(self) -> AbstractContextManager[Arrived]:
         """The batch with the same rows however often they are read, for as long as the block lasts."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> Batch:
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
         """The partial rows of the network's base nodes."""
 
     def dead_letters(self, count: int) -> DeadLetters:
-        """The batch's dead rows, of which there are so many, each with its reason and where it came from."""
+        """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""
 
     def cleaned(self) -> tuple[Arrived, DeadLetters]:
-        """The batch without dead rows and unreadable files, and these; for when it failed as it came."""
+        """The batch without dead rows and unreadable files, and these as letters; for a batch that failed."""
 
     def guilty(self, fails: Callable[[Arrived], object]) -> Arrived | None:
-        """One row of the batch that fails by itself, as a batch; None where there is none."""
+        """A row of the batch that fails by itself, as a batch; None where there is no such row."""
 
     def values(self, columns: Sequence[str]) -> Mapping[str, str | None]:
-        """These columns of a batch of one row, as text."""
+        """These columns of a batch of a single row, as text."""
 
     def jobs(self) -> int:
         """How many Spark jobs the stream has started so far."""
 
 
 def merge_step(
-    found: Batch, network: Network, parts: Sequence[Statement], watermark: int | None, backend: Backend, batch_id: int
+    output: BatchOutput,
+    network: Network,
+    parts: Sequence[Statement],
+    watermark: int | None,
+    backend: Backend,
+    batch_id: int,
 ) -> NewRows:
-    """All nodes' rows, merged from the base nodes'."""
-    return new_rows(backend, network, _base_rows(found, network, parts, backend, batch_id), watermark, batch_id)
+    """Merge the partial rows of the base nodes into the new rows of all nodes."""
+    return new_rows(backend, network, _base_rows(output, network, parts, backend, batch_id), watermark, batch_id)
 
 
 def blame(
@@ -73,11 +78,11 @@ def blame(
 ) -> dict[str, str]:
     """The queries that fail on this batch alone, with reasons; none where the batch itself cannot be read.
 
-    Where each works alone and all together do not, even one node after the other, those that fail with the queries
-    before them in the order of `queries`. What fails is any exception: nobody can list all that an expression, or a
+    Where every query works alone and all together do not, even node after node, the queries that fail with the queries
+    before them in the order of `queries`. A failure is any exception: nobody can list all that an expression, or a
     statement that is too large, may raise.
     Raises what a lost executor, a full disk or the like raises: then all must begin anew, at once or when the cause is
-    gone, and who would have failed is not known.
+    gone, and which queries would have failed is not known.
     """
 
     def trial(names: Sequence[str], batch: Arrived = batch, *, apart: bool = False) -> str:
@@ -96,7 +101,7 @@ def blame(
     alike = failing_alike(queries)
     culprits = find_culprits(list(alike), trial)
     columns = {name: suspected_columns(queries[name]) for name in culprits}
-    culprits = _told_on_rows(batch, culprits, columns, lambda name, some: trial([name], some))
+    culprits = _told_on_rows(batch, culprits, columns, lambda name, part: trial([name], part))
     blamed = {name: reason for first, reason in culprits.items() for name in alike[first]}
     if not blamed:
         misfits = find_misfits(list(queries), lambda names: trial(names, apart=True))
@@ -116,16 +121,16 @@ def _told_on_rows(
     columns: Mapping[str, Sequence[str]],
     trial: Callable[[str, Arrived], str],
 ) -> dict[str, str]:
-    """The reasons, each with the row that it came to be on, where one is found.
+    """The reasons, with the row that a query failed on where such a row is known.
 
     What goes wrong here leaves a reason without its row, and no more; but for an executor that is lost, as above.
     """
     told, known, tried, why = dict(culprits), list[Arrived](), 0, ""
     for name, reason in culprits.items():
 
-        def fails(some: Arrived, name: str = name) -> str:
+        def fails(part: Arrived, name: str = name) -> str:
             nonlocal tried, why
-            tried, why = tried + 1, trial(name, some)
+            tried, why = tried + 1, trial(name, part)
             return why
 
         if not has_condition(reason) or tried >= PATIENCE + 2 * len(culprits):
@@ -135,7 +140,7 @@ def _told_on_rows(
             if row is None and (row := batch.guilty(fails)) is not None:
                 known.append(row)
             if row is not None:
-                # The last trial was that of this row; the first may have failed on another one.
+                # The last trial was that of this row; the first may have failed on another row.
                 told[name] = on_row(why, row.values(columns[name]))
         except Exception as error:
             if is_of_infrastructure(error):
@@ -145,12 +150,12 @@ def _told_on_rows(
 
 
 def _base_rows(
-    found: Batch, network: Network, parts: Sequence[Statement], backend: Backend, batch_id: int
+    output: BatchOutput, network: Network, parts: Sequence[Statement], backend: Backend, batch_id: int
 ) -> Mapping[str, Rows]:
-    """The base nodes' rows; where two statements made parts of a node's statistics, merged into one row a group."""
+    """The base nodes' rows; where two statements computed a node's statistics, merged into a single row a group."""
     often = Counter(node.id for part in parts for node in part.sets.values())
     twice = {node for node, count in often.items() if count > 1}
-    rows = {node.id: backend.hold(found.partials[node.id]) for node in network.base}
+    rows = {node.id: backend.hold(output.partials[node.id]) for node in network.base}
     return {
         node.id: in_one_piece(backend, node, rows[node.id], batch_id) if node.id in twice else rows[node.id]
         for node in network.base

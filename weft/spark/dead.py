@@ -1,7 +1,7 @@
 """Rows that count for nothing: which they are and why, as Spark columns.
 
 A row is dead when its source could not be parsed into the declared columns, when it has no event time, when that is in
-no year from 1 to 9999, or when it is further ahead of the clock than the stream allows: one sensor with a wrong clock
+no year from 1 to 9999, or when it is further ahead of the clock than the stream allows: a sensor with a wrong clock
 must not close everybody's windows. The clock is that of the micro-batch, which Spark keeps in the checkpoint: a batch
 that runs again finds the same rows dead.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from weft.algebra.windows import micros
-from weft.feeds.streams import Stream, quoted
+from weft.feeds.streams import Stream, spark_identifier
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,11 +29,11 @@ FIRST_MOMENT, LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_799_999_999
 CORRUPT = "weft_corrupt"
 # The column with the file that a row came from, where it is read again.
 SOURCE = "weft_source"
-# Formats whose rows are parsed one by one, so that one of them can be wrong.
+# Formats whose rows are parsed row by row, so that a single row can be wrong.
 PARSED = frozenset({"csv", "json", "xml"})
-# Of one tick no more than this many are kept to look at; all are counted.
+# Of a tick no more than this many letters are kept to look at; all are counted.
 LETTERS_KEPT = 10_000
-# And of each the beginning, in characters: a source may hold lines of any length.
+# Of a dead row so many characters are kept, from its beginning: a source may hold lines of any length.
 ROW_KEPT = 4_000
 
 LETTERS = pa.schema([("tick", pa.int64()), ("reason", pa.string()), ("source", pa.string()), ("row", pa.string())])
@@ -41,7 +41,7 @@ LETTERS = pa.schema([("tick", pa.int64()), ("reason", pa.string()), ("source", p
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """The dead rows of a tick: how many for each reason, and the first of them."""
+    """The dead rows of a tick: how many for every reason, and the first of them."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     table: pa.Table = field(default_factory=LETTERS.empty_table)
@@ -64,27 +64,27 @@ def moment(stream: Stream, now: Column, parsed: bool) -> Column:
     """The event time as a number, NULL for rows that are dead."""
     from pyspark.sql import functions as f
 
-    found = f.unix_micros(f.col(quoted(stream.event_time)))
-    alive = found.between(FIRST_MOMENT, LAST_MOMENT)
+    time = f.unix_micros(f.col(spark_identifier(stream.event_time)))
+    alive = time.between(FIRST_MOMENT, LAST_MOMENT)
     if stream.max_ahead is not None:
-        alive = alive & (found <= f.unix_micros(now) + f.lit(micros(stream.max_ahead)))
+        alive = alive & (time <= f.unix_micros(now) + f.lit(micros(stream.max_ahead)))
     if parsed:
         alive = alive & f.col(CORRUPT).isNull()
-    return f.when(alive, found)
+    return f.when(alive, time)
 
 
 def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None) -> DeadLetters:
     """The dead rows of a batch; `rows` has columns and moment, and perhaps CORRUPT and SOURCE.
 
-    One small job where it is `known` how many they are and all are kept, and otherwise one more to count them.
+    A small job where it is `known` how many they are and all are kept; otherwise a second job counts them.
     """
     from pyspark.sql import functions as f
 
     from weft.spark.level0 import MOMENT
 
-    time = f.unix_micros(f.col(quoted(stream.event_time)))
+    time = f.unix_micros(f.col(spark_identifier(stream.event_time)))
     timeless = f.when(time.isNull(), NO_TIME).when(time < FIRST_MOMENT, BEHIND).otherwise(AHEAD)
-    whole = f.to_json(f.struct(*(f.col(quoted(name)) for name, _ in stream.columns)))
+    whole = f.to_json(f.struct(*(f.col(spark_identifier(name)) for name, _ in stream.columns)))
     if CORRUPT in rows.columns:
         timeless = f.when(f.col(CORRUPT).isNotNull(), UNPARSABLE).otherwise(timeless)
         whole = f.coalesce(f.col(CORRUPT), whole)

@@ -1,8 +1,8 @@
-"""Files whose types are not those of the stream are refused, where Spark would convert them without a word.
+"""Files with other types than the stream declares are refused, where Spark would convert them without a word.
 
 Spark refuses such a Parquet file itself. Of ORC it takes any type for any other, value by value: a number too large and
 a text that is none become NULL, a fraction loses its digits. A type whose values all fit is let through.
-Cost: one small job a batch, which reads the files' ends.
+Cost: a small job a batch, which reads the files' ends.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ EMPTY = "UNABLE_TO_INFER_SCHEMA"
 def drift(session: SparkSession, stream: Stream, files: Sequence[str]) -> Exception | None:
     """What is wrong with the types in these files; None where all values come through as they are."""
     try:
-        found = types_in(session, stream, files)
+        types = types_in(session, stream, files)
     except (PySparkException, Py4JError) as error:
-        # Among others: types of two files that cannot be one. File by file each may be as it should be.
+        # Among others: types of two files that cannot be merged. Read alone, every file may be as it should be.
         return None if EMPTY in str(error) else error
     for name, declared in stream.columns:
-        kind = found.get(name.lower())
+        kind = types.get(name.lower())
         if kind is not None and not holds(declared, kind):
             return PySparkException(f"column {name!r} is {kind}, and the stream declares {declared}")
     return None
 
 
-def holds(declared: DataType, found: str) -> bool:
-    """Whether a column of the declared type can hold every value of the type that was found.
+def holds(declared: DataType, type_in_file: str) -> bool:
+    """Whether a column of the declared type can hold every value of the type in the file.
 
     >>> holds(DataType("int"), "smallint"), holds(DataType("int"), "bigint"), holds(DataType("string"), "double")
     (True, False, True)
     """
-    kind = _parsed(found)
+    kind = _parsed(type_in_file)
     if kind is None:
         return False
     if kind == declared or declared.name == "string":
@@ -63,9 +63,9 @@ def holds(declared: DataType, found: str) -> bool:
 
 
 def _parsed(kind: str) -> DataType | None:
-    """A type as Spark prints it; None for one that no column of a stream can have."""
+    """The type that Spark prints so; None for a type that no column of a stream can have."""
     try:
-        # A moment without a zone is read as one of the session's, as in every other format.
+        # A moment without a zone is read in the session's zone, as in every other format.
         ((_, parsed),) = parse_schema(f"x {'timestamp' if kind == 'timestamp_ntz' else kind}")
     except SqlError:
         return None

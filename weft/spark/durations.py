@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 FUNCTION, TRIGGER = "addBatch", "triggerExecution"
-# Stages of Spark's have its own names behind this one, so that Spark's documentation can be asked what they are.
+# Stages of Spark's have its own names behind this prefix, so that Spark's documentation can be asked what they are.
 PREFIX = "spark."
 
 
@@ -19,12 +19,12 @@ def durations_of(query: StreamingQuery, batch_id: int) -> dict[str, int] | None:
     """The milliseconds of a batch by Spark's stages; None while its trigger is under way, or where Spark forgot it."""
     last = query.lastProgress
     recent = [last] if last is None or _is_of(last.batchId, last.durationMs, batch_id) else query.recentProgress
-    of_batch = (one for one in recent if one is not None and _is_of(one.batchId, one.durationMs, batch_id))
-    return next((dict(one.durationMs) for one in of_batch), None)
+    of_batch = (entry for entry in recent if entry is not None and _is_of(entry.batchId, entry.durationMs, batch_id))
+    return next((dict(entry.durationMs) for entry in of_batch), None)
 
 
 def _is_of(number: int, durations: Mapping[str, int], batch_id: int) -> bool:
-    """Whether progress is that of a batch that ran; Spark also tells of triggers that found nothing for the batch."""
+    """Whether progress is that of a batch that ran; Spark also tells of triggers that had no rows for the batch."""
     return number == batch_id and FUNCTION in durations
 
 

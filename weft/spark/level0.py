@@ -1,7 +1,7 @@
 """The first level of the network as Spark SQL: rows of a micro-batch in, partial rows of every base node out.
 
-One statement aggregates all base nodes of a job at once (GROUPING SETS), whatever the number of queries. Truths that
-go to the same nodes are one grouping key, two bits of a number for each.
+A statement aggregates all base nodes of a job at once (GROUPING SETS), whatever the number of queries. Truths that
+go to the same nodes share a grouping key: a number with two bits for every truth.
 The text changes only when the network does, so Spark's generated code is compiled once a network.
 """
 
@@ -25,7 +25,7 @@ MOMENT = "weft_moment"
 SLICE = "weft_slice"
 SET = "weft_set"
 NEWEST = "weft_newest"
-# Whether a row has a time at all; what a node without slices needs in place of one to leave the others out.
+# Whether a row has a time at all; a node without slices leaves the other rows out by this.
 TIMED = "weft_timed"
 # A number that holds several truths.
 PACK = "weft_pack"
@@ -33,34 +33,39 @@ PACK = "weft_pack"
 
 @dataclass(frozen=True)
 class Keys:
-    """Where the grouping keys are: each tree's slices, and the truths that share a column."""
+    """The columns that hold the grouping keys: the slices of every tree, and the truths that share a column."""
 
     slices: Mapping[str, str]
     packs: Mapping[str, tuple[Dimension, ...]]
 
     def columns(self, node: Node) -> list[str]:
-        """What a node's rows are grouped by."""
+        """The columns that a node's rows are grouped by."""
         time = self.slices[node.tree] if node.clock.sliced else TIMED
         return list(dict.fromkeys([time, *map(self.column, node.dimensions)]))
 
     def column(self, dimension: Dimension) -> str:
-        found = self._packed.get(dimension.name)
-        return dimension.name if found is None else found[0]
+        """The column that holds a dimension: its pack, or a column of its own."""
+        packed = self._packed.get(dimension.name)
+        return dimension.name if packed is None else packed[0]
 
-    def place(self, dimension: Dimension) -> int | None:
-        """The place of a dimension in its pack, None for one that has a column to itself."""
-        found = self._packed.get(dimension.name)
-        return None if found is None else found[1]
+    def position(self, dimension: Dimension) -> int | None:
+        """The position of a dimension in its pack, None where it has a column to itself."""
+        packed = self._packed.get(dimension.name)
+        return None if packed is None else packed[1]
 
     @cached_property
     def _packed(self) -> dict[str, tuple[str, int]]:
-        """The column and the place of every dimension that is in a pack: a query may have a thousand of them."""
-        return {one.name: (column, at) for column, pack in self.packs.items() for at, one in enumerate(pack)}
+        """The column and the position of every dimension that is in a pack: a query may have a thousand of them."""
+        return {
+            dimension.name: (column, position)
+            for column, pack in self.packs.items()
+            for position, dimension in enumerate(pack)
+        }
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One Spark job: its SQL over the view {rows}, and which grouping id holds which node's rows, by which keys."""
+    """A Spark job: its SQL over the view {rows}, and which grouping id holds which node's rows, by which keys."""
 
     sql: str
     sets: dict[int, Node]
@@ -69,14 +74,14 @@ class Statement:
 
 
 def statements(network: Network, *, apart: bool = False) -> tuple[Statement, ...]:
-    """One statement for every job of the network; with `apart`, for every base node."""
+    """The statements of a network, a statement for every job; with `apart`, for every base node."""
     return tuple(_statement(network, job) for job in jobs_of(network, apart=apart))
 
 
 def _statement(network: Network, job: Job) -> Statement:
     nodes, statistics = job.nodes, job.statistics
     packs = packs_of([node.dimensions for node in nodes])
-    keys = Keys(_slice_columns(nodes), {f"{PACK}{place}": pack for place, pack in enumerate(packs)})
+    keys = Keys(_slice_columns(nodes), {f"{PACK}{index}": pack for index, pack in enumerate(packs)})
     columns_of = {node.id: keys.columns(node) for node in nodes}
     present = sorted({column for columns in columns_of.values() for column in columns})
     sets = {_grouping_id(present, columns_of[node.id]): node for node in nodes}
@@ -84,13 +89,13 @@ def _statement(network: Network, job: Job) -> Statement:
         identifier, grouping = f"{next(iter(sets))}L", ", ".join(present)
     else:
         identifier = f"grouping_id({', '.join(present)})"
-        each = ", ".join(f"({', '.join(columns)})" for columns in columns_of.values())
-        grouping = f"{', '.join(present)} GROUPING SETS ({each})"
+        grouping_sets = ", ".join(f"({', '.join(columns)})" for columns in columns_of.values())
+        grouping = f"{', '.join(present)} GROUPING SETS ({grouping_sets})"
     columns = [
         f"{identifier} AS {SET}",
         *present,
         f"max({MOMENT}) AS {NEWEST}",
-        *(f"{_build(one)} AS {one.name}" for one in statistics),
+        *(f"{_build(statistic)} AS {statistic.name}" for statistic in statistics),
     ]
     source = _rows(network, nodes, keys, statistics)
     return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics, keys)
@@ -99,20 +104,20 @@ def _statement(network: Network, job: Job) -> Statement:
 def _slice_columns(nodes: tuple[Node, ...]) -> dict[str, str]:
     """The column that holds a row's slice, for every tree that these nodes belong to."""
     trees = sorted({node.tree for node in nodes if node.clock.sliced})
-    return {tree: SLICE if place == 0 else f"{SLICE}{place}" for place, tree in enumerate(trees)}
+    return {tree: SLICE if index == 0 else f"{SLICE}{index}" for index, tree in enumerate(trees)}
 
 
 def _grouping_id(keys: list[str], present: list[str]) -> int:
     """Spark's grouping id: a bit for every key, first key highest, set where the key is not grouped by."""
-    return sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in present)
+    return sum(1 << (len(keys) - 1 - index) for index, key in enumerate(keys) if key not in present)
 
 
 def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Iterable[Statistic]) -> str:
     """The subquery that gives every row its slices, its dimensions and the arguments of its statistics."""
     cuts = dict(network.cuts)
-    dimensions = sorted({one for node in nodes for one in node.dimensions}, key=lambda one: one.name)
-    searches = [_cell(one, cuts.get(one.name, ())) for one in dimensions if one.cells]
-    found = len(searches)
+    dimensions = sorted({dimension for node in nodes for dimension in node.dimensions}, key=lambda item: item.name)
+    cell_searches = [_cell(item, cuts.get(item.name, ())) for item in dimensions if item.cells]
+    slice_searches = []
     slicings = {node.tree: node.slicing for node in nodes if node.slicing is not None}
     slices = []
     for tree, column in keys.slices.items():
@@ -121,31 +126,31 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
         if slicing.kind == "table":
             edges = tuple(spark_sql(Literal(edge, BIGINT)) for edge in slicing.table)
             value = f"pmod({MOMENT} - {slicing.offset}L, {slicing.period}L)"
-            searches.append(Search(column, value, edges, jump_into(slicing.table)))
+            slice_searches.append(Search(column, value, edges, jump_into(slicing.table)))
     plain = [
-        f"{spark_sql(one.expression)} AS {one.name}"
-        for one in dimensions
-        if not one.cells and keys.column(one) == one.name
+        f"{spark_sql(dimension.expression)} AS {dimension.name}"
+        for dimension in dimensions
+        if not dimension.cells and keys.column(dimension) == dimension.name
     ]
     plain += [f"{_packed(pack)} AS {name}" for name, pack in keys.packs.items()]
     arguments = {
-        _argument(one, place): spark_sql(argument)
-        for one in statistics
-        for place, argument in enumerate(_arguments(one))
+        _argument(statistic, position): spark_sql(argument)
+        for statistic in statistics
+        for position, argument in enumerate(_arguments(statistic))
     }
     finals = [
         *plain,
         *(f"{sql} AS {name}" for name, sql in sorted(arguments.items())),
-        *(search.found() for search in searches[:found]),
+        *(search.result() for search in cell_searches),
     ]
     columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", *slices, *finals])
-    return f"SELECT {columns} FROM {layers(searches)}"
+    return f"SELECT {columns} FROM {layers([*cell_searches, *slice_searches])}"
 
 
 def _packed(pack: Iterable[Dimension]) -> str:
-    """Truths as one number: two bits for each, 0 for false, 1 for true, 2 for neither."""
-    bits = (f"coalesce(CAST({spark_sql(one.expression)} AS BIGINT), 2L)" for one in pack)
-    return " | ".join(f"shiftleft({one}, {2 * place})" for place, one in enumerate(bits))
+    """The SQL of truths as a single number: two bits for every truth, 0 for false, 1 for true, 2 for neither."""
+    truths = (f"coalesce(CAST({spark_sql(dimension.expression)} AS BIGINT), 2L)" for dimension in pack)
+    return " | ".join(f"shiftleft({truth}, {2 * position})" for position, truth in enumerate(truths))
 
 
 def _slice(slicing: Slicing, column: str) -> str:
@@ -167,19 +172,19 @@ def _cell(dimension: Dimension, cuts: Iterable[Cut]) -> Search:
     return Search(dimension.name, spark_sql(dimension.expression), literals, jump)
 
 
-def _arguments(one: Statistic) -> tuple[Expression, ...]:
+def _arguments(statistic: Statistic) -> tuple[Expression, ...]:
     """The arguments, and the condition that makes them count."""
-    return (*one.arguments, *(() if one.where is None else (one.where,)))
+    return (*statistic.arguments, *(() if statistic.where is None else (statistic.where,)))
 
 
-def _argument(one: Statistic, place: int) -> str:
-    return identity("x", text(_arguments(one)[place]))
+def _argument(statistic: Statistic, position: int) -> str:
+    return identity("x", text(_arguments(statistic)[position]))
 
 
-def _build(one: Statistic) -> str:
+def _build(statistic: Statistic) -> str:
     """The aggregate call over the argument columns; what does not count is NULL, which every statistic skips."""
-    names = [_argument(one, place) for place in range(len(one.arguments))] or ["1"]
-    if one.where is not None:
-        condition = _argument(one, len(one.arguments))
+    names = [_argument(statistic, position) for position in range(len(statistic.arguments))] or ["1"]
+    if statistic.where is not None:
+        condition = _argument(statistic, len(statistic.arguments))
         names = [f"IF({condition}, {name}, NULL)" for name in names]
-    return BASICS[one.basic].build.format(*names)
+    return BASICS[statistic.basic].build.format(*names)

@@ -26,7 +26,7 @@ ADDRESS = re.compile(r"((?:file:(?://)?)?)(/.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Move:
-    """Two folders, as they stand in addresses of files."""
+    """The folder of a stream's files before and after a move, as it stands in addresses of files."""
 
     before: str
     after: str
@@ -39,10 +39,10 @@ class Move:
         >>> Move("/a/in", "/b/in").address("file:///a/input/x.csv")
         'file:///a/input/x.csv'
         """
-        found = ADDRESS.fullmatch(text)
-        if found is None or not below(found[2], self.before):
+        address = ADDRESS.fullmatch(text)
+        if address is None or not below(address[2], self.before):
             return text
-        return found[1] + self.after + found[2][len(self.before) :]
+        return address[1] + self.after + address[2][len(self.before) :]
 
 
 def below(path: str, folder: str) -> bool:
@@ -51,14 +51,14 @@ def below(path: str, folder: str) -> bool:
 
 
 def move_of(session: SparkSession, before: str | None, after: str | None) -> Move | None:
-    """The move between two paths of a stream; None where it is none."""
+    """The move between two paths of a stream; None where nothing was moved."""
     if before is None or after is None or before == after:
         return None
     return Move(_written(session, before), _written(session, after))
 
 
 def follow(checkpoint: str, move: Move, stream: str) -> None:
-    """Rewrite Spark's notes of a file source."""
+    """Rewrite Spark's notes of a file source, so that they name the files where they are now."""
     if below(move.before, move.after) or below(move.after, move.before):
         raise StreamError(
             "stream-differs",
@@ -79,7 +79,7 @@ def _rewrite(file: Path, move: Move) -> None:
         out.write(moved)
         out.flush()
         os.fsync(out.fileno())
-    # The checksum first: a note without one is taken as it is, a note with that of another one is damage.
+    # The checksum goes first: a note without a checksum is taken as it is, a note with a wrong checksum is damage.
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     os.replace(new, file)
 

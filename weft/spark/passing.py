@@ -1,7 +1,7 @@
 """Whether something failed for a reason that may pass, and not because of what is in a file or in a query.
 
 Spark's messages quote names of files and what stands in them: a file may be called `x-OutOfMemoryError.parquet`, and
-the header of another may be `No space left on device`. So what is believed is what no user can write: the classes of
+the header of another may be `No space left on device`. So only that is believed which no user can write: the classes of
 Java's exceptions, Spark's conditions, the words that the scheduler begins with, and of a failed operation the end of
 its message.
 """
@@ -14,24 +14,24 @@ from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-# Exceptions of what is around a file: it is gone or closed, a network or a memory fails. By the end of their names.
+# Exceptions that are not about a file's bytes: it is gone or closed, a network or a memory fails. By the end of a name.
 CLASSES = re.compile(
     r"(FileNotFoundException|NoSuchFileException|AccessDeniedException|AccessControlException|ConnectException|"
     r"TimeoutException|UnknownHostException|OutOfMemoryError|FetchFailedException|ExecutorLostFailure|FetchFailed)\Z"
 )
 CONDITIONS = re.compile(r"FAILED_READ_FILE\.FILE_NOT_EXIST|SPARK_JOB_CANCELLED")
-# The operating system's own words, where Java puts them: at the end, after the place that they are about.
+# The operating system's own words, where Java puts them: at the end, after the path that they are about.
 SYSTEM = re.compile(
     r"(\A|: |\()(Permission denied|Input/output error|No space left on device|Filesystem closed)\)?\s*\Z"
 )
-# Failures of input and output alone say such words; those of formats quote what they read.
+# Only failures of input and output are trusted with such words; failures of formats quote what they read.
 OPERATIONS = frozenset({"java.io.IOException", "java.nio.file.FileSystemException", "java.io.UncheckedIOException"})
 # How the scheduler begins, and what it says of the last task: the kind of its failure, or the class of an exception.
 ABORTED = re.compile(
     r"Job aborted due to stage failure: [^:]*: Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): ([\w.$]+)"
 )
 MEMORY = "OutOfMemoryError"
-# Chains of causes are short; one that leads back to itself is not followed for ever.
+# Chains of causes are short; a chain that leads back to itself is not followed for ever.
 LONGEST = 50
 
 
@@ -41,14 +41,14 @@ def may_pass(error: Exception) -> bool:
 
 
 def is_nobodys_fault(error: Exception) -> bool:
-    """Whether a full disk, a lost executor or the like failed a job. Memory may well be the fault of one query."""
+    """Whether a full disk, a lost executor or the like failed a job. Memory may well be the fault of a query."""
     causes = list(_causes(error))
     memory = any(kind.endswith(MEMORY) or MEMORY in said.split("\n")[0] for kind, _, said in causes)
     return not memory and any(_passes(*cause) for cause in causes)
 
 
 def _passes(kind: str, condition: str, said: str) -> bool:
-    """Whether one exception of Java's, of this class and condition, is of a fault that may pass.
+    """Whether an exception of Java's, of this class and condition, is of a fault that may pass.
 
     >>> _passes("java.io.IOException", "", "/in/x.parquet: Input/output error")
     True
@@ -64,7 +64,7 @@ def _passes(kind: str, condition: str, said: str) -> bool:
 
 
 def _causes(error: Exception) -> Iterator[tuple[str, str, str]]:
-    """Class, condition and message of an error on Java's side, and of each of its causes; none for one of Python's."""
+    """Class, condition and message of an error on Java's side, and of its causes; nothing for an error of Python's."""
     cause: Any = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     for _ in range(LONGEST):
         if cause is None:

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def exists(session: SparkSession, place: str) -> bool:
-    if not is_address(place):
-        return Path(place).exists()
-    path, system, _ = _hadoop(session, place)
+def exists(session: SparkSession, address: str) -> bool:
+    """Whether a file or a folder is there."""
+    if not is_address(address):
+        return Path(address).exists()
+    path, system, _ = _hadoop(session, address)
     return bool(system.exists(path))
 
 
-def read_bytes(session: SparkSession, place: str) -> bytes:
+def read_bytes(session: SparkSession, address: str) -> bytes:
     """The bytes of a small file."""
-    if not is_address(place):
-        return Path(place).read_bytes()
-    path, system, jvm = _hadoop(session, place)
+    if not is_address(address):
+        return Path(address).read_bytes()
+    path, system, jvm = _hadoop(session, address)
     stream = system.open(path)
     try:
         return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
@@ -33,19 +34,19 @@ def read_bytes(session: SparkSession, place: str) -> bytes:
         stream.close()
 
 
-def is_file(session: SparkSession, place: str) -> bool:
+def is_file(session: SparkSession, address: str) -> bool:
     """Whether a file is there, and no folder, in which Spark would look for files."""
     try:
-        path, system, _ = _hadoop(session, place)
+        path, system, _ = _hadoop(session, address)
         return bool(system.getFileStatus(path).isFile())
     except (PySparkException, Py4JJavaError):
         return False
 
 
-def can_be_fetched(session: SparkSession, place: str) -> bool:
-    """Whether all bytes of a file come, whatever they say; a wrong checksum beside them is a fault of theirs."""
+def can_be_fetched(session: SparkSession, address: str) -> bool:
+    """Whether all bytes of a file come, whatever they say; a wrong checksum beside them is a fault of the content."""
     try:
-        path, system, jvm = _hadoop(session, place)
+        path, system, jvm = _hadoop(session, address)
         nowhere = jvm.java.io.OutputStream.nullOutputStream()
         jvm.org.apache.hadoop.io.IOUtils.copyBytes(system.open(path), nowhere, 1 << 20, True)
     except (PySparkException, Py4JJavaError) as error:
@@ -53,9 +54,9 @@ def can_be_fetched(session: SparkSession, place: str) -> bool:
     return True
 
 
-def _hadoop(session: SparkSession, place: str) -> tuple[Any, Any, Any]:
+def _hadoop(session: SparkSession, address: str) -> tuple[Any, Any, Any]:
     """A path and its file system, as Hadoop has them, and the Java that knows them."""
     jvm = session._jvm
     assert jvm is not None
-    path = jvm.org.apache.hadoop.fs.Path(place)
+    path = jvm.org.apache.hadoop.fs.Path(address)
     return path, path.getFileSystem(session._jsc.hadoopConfiguration()), jvm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from weft.feeds.streams import CORRUPT_OPTION, Stream, quoted
+from weft.feeds.streams import CORRUPT_OPTION, Stream, spark_identifier
 from weft.spark.dead import CORRUPT, PARSED
 
 if TYPE_CHECKING:
@@ -18,58 +18,58 @@ STREAMING_OPTIONS = frozenset(
     {"maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "maxfileage", "cleansource"}
     | {"sourcearchivedir", "maxcachedfiles", "discardcachedinputratio"}
 )
-# Spark takes the columns of a CSV file by their place whatever its header says, unless this is "false": then a file
-# whose header is another one fails, and numbers of one column are never counted as those of another.
-BY_PLACE = "enforceschema"
+# Spark takes the columns of a CSV file by their position whatever its header says, unless this is "false": then a file
+# with another header fails, and numbers of a column are never counted as numbers of another.
+BY_POSITION = "enforceschema"
 # Spark passes over a file that is so much older than the newest it has read, by default a week, and says nothing. Files
-# are copied with their dates: this is more than lies between any two.
+# are copied with their dates: this is more than lies between any two files.
 FILE_AGE, ANY_AGE = "maxfileage", "1000000d"
 # Whatever the session says, which may be the user's own: a file that is gone or unreadable is never passed over.
 NONE_IGNORED = {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"}
-# Moments without a zone, in texts and in the names of folders, are those of UTC whatever zone the session has, which
+# Moments without a zone, in texts and in the names of folders, are in UTC whatever zone the session has, which
 # may be the user's own: a file that is read again by a tick, whose session is in UTC, gives the same moments.
 ZONE, UTC = "timezone", "UTC"
 # What makes a path a pattern to Hadoop.
 GLOB = frozenset("{}[]*?\\")
 
-Reader = TypeVar("Reader", "DataStreamReader", "DataFrameReader")
+SparkReader = TypeVar("SparkReader", "DataStreamReader", "DataFrameReader")
 
 
 def is_file_source(stream: Stream) -> bool:
-    """Whether Spark keeps a list of the files that each batch covers."""
+    """Whether Spark keeps a list of the files that a batch covers."""
     return stream.source is not None and stream.source.lower() in FILE_SOURCES
 
 
-def configured(reader: Reader, stream: Stream, options: Mapping[str, str]) -> Reader:
+def configured(reader: SparkReader, stream: Stream, options: Mapping[str, str]) -> SparkReader:
     """A reader with the stream's format and columns; rows that cannot be parsed keep their text in CORRUPT."""
     assert stream.source is not None
-    columns = [f"{quoted(name)} {kind}" for name, kind in stream.columns]
-    given = {name.lower() for name in stream.options}
-    if stream.source.lower() == "csv" and BY_PLACE not in given:
-        reader = reader.option(BY_PLACE, "false")
-    # Who names a column for such rows wants to deal with them alone.
-    if stream.source.lower() in PARSED and CORRUPT_OPTION not in given:
+    columns = [f"{spark_identifier(name)} {kind}" for name, kind in stream.columns]
+    user_options = {name.lower() for name in stream.options}
+    if stream.source.lower() == "csv" and BY_POSITION not in user_options:
+        reader = reader.option(BY_POSITION, "false")
+    # A user who names a column for such rows wants to deal with them alone.
+    if stream.source.lower() in PARSED and CORRUPT_OPTION not in user_options:
         columns.append(f"{CORRUPT} string")
         reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
-    ours = dict(NONE_IGNORED) if is_file_source(stream) else {}
-    if is_file_source(stream) and ZONE not in given:
-        ours[ZONE] = UTC
-    return reader.format(stream.source).options(**{**options, **ours}).schema(", ".join(columns))
+    defaults = dict(NONE_IGNORED) if is_file_source(stream) else {}
+    if is_file_source(stream) and ZONE not in user_options:
+        defaults[ZONE] = UTC
+    return reader.format(stream.source).options(**{**options, **defaults}).schema(", ".join(columns))
 
 
 def open_stream(session: SparkSession, stream: Stream) -> DataFrame:
     """The rows of a stream's source as they arrive."""
-    ours = {}
+    defaults = {}
     if is_file_source(stream) and FILE_AGE not in {name.lower() for name in stream.options}:
-        ours[FILE_AGE] = ANY_AGE
-    reader = configured(session.readStream, stream, {**stream.options, **ours})
+        defaults[FILE_AGE] = ANY_AGE
+    reader = configured(session.readStream, stream, {**stream.options, **defaults})
     return reader.load(stream.path) if stream.path is not None else reader.load()
 
 
 def read_files(session: SparkSession, stream: Stream, files: Sequence[str]) -> DataFrame:
-    """Some files of a stream once more, as rows of a batch and exactly as the stream reads them.
+    """Read files of a stream once more, as rows of a batch and exactly as the stream reads them.
 
-    Names of files are not patterns, and columns that stand in the names of folders are found below the stream's path.
+    Names of files are not patterns, and columns that stand in the names of folders are read below the stream's path.
     """
     below = {"basePath": stream.path} if stream.path is not None and not GLOB & set(stream.path) else {}
     return configured(session.read, stream, {**below, **_options(stream)}).load(list(files))
@@ -79,10 +79,10 @@ def types_in(session: SparkSession, stream: Stream, files: Sequence[str]) -> dic
     """The types that the files themselves give their columns, by name in lower case."""
     assert stream.source is not None
     reader = session.read.format(stream.source).options(**{**_options(stream), **NONE_IGNORED, "mergeSchema": "true"})
-    return {one.name.lower(): one.dataType.simpleString() for one in reader.load(list(files)).schema.fields}
+    return {field.name.lower(): field.dataType.simpleString() for field in reader.load(list(files)).schema.fields}
 
 
 def _options(stream: Stream) -> dict[str, str]:
     """The options of a reader of single files."""
-    kept = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
-    return {**kept, "__globPaths__": "false"}
+    of_files = {name: value for name, value in stream.options.items() if name.lower() not in STREAMING_OPTIONS}
+    return {**of_files, "__globPaths__": "false"}

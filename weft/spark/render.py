@@ -14,6 +14,7 @@ from decimal import Decimal
 from weft.algebra.expressions import INFIX, Call, Case, Cast, Column, Expression, Literal, Slot
 from weft.algebra.types import DataType
 from weft.algebra.windows import micros
+from weft.feeds.streams import spark_identifier
 from weft.segments.types import spark_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,7 +22,7 @@ _SUFFIXES = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
 
 
 def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) -> str:
-    """The expression as Spark SQL; `slots` holds the SQL of each slot, one that is missing stands for its own name.
+    """The expression as Spark SQL; `slots` holds the SQL of slots, a missing slot stands for its own name.
 
     >>> from weft.algebra.types import BIGINT, BOOLEAN
     >>> spark_sql(Call("<", (Literal(5, BIGINT), Column("a b", BIGINT)), BOOLEAN))
@@ -32,9 +33,9 @@ def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) ->
     def render(node: Expression) -> str:
         match node:
             case Column(name):
-                return identifier(name)
+                return spark_identifier(name)
             case Slot(name):
-                return slots.get(name, identifier(name))
+                return slots.get(name, spark_identifier(name))
             case Literal():
                 return _literal(node)
             case Cast(operand, kind):
@@ -50,11 +51,6 @@ def spark_sql(expression: Expression, slots: Mapping[str, str] | None = None) ->
     return render(expression)
 
 
-def identifier(name: str) -> str:
-    """A name between backquotes."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def string(value: str) -> str:
     r"""A string literal that reads back as the value, whatever it holds.
 
@@ -65,13 +61,13 @@ def string(value: str) -> str:
     'it\u0027s\u000A\u007B5\u007D \u005C \u0024\u007Bx\u007D'
     """
     value.encode()  # a lone surrogate is no text: better refused here than replaced by a question mark there
-    return "'" + "".join(_character(one) for one in value) + "'"
+    return "'" + "".join(map(_character, value)) + "'"
 
 
-def _character(one: str) -> str:
-    if one in "'\"\\${}" or not one.isprintable():
-        return f"\\u{ord(one):04X}" if ord(one) <= 0xFFFF else f"\\U{ord(one):08X}"
-    return one
+def _character(sign: str) -> str:
+    if sign in "'\"\\${}" or not sign.isprintable():
+        return f"\\u{ord(sign):04X}" if ord(sign) <= 0xFFFF else f"\\U{ord(sign):08X}"
+    return sign
 
 
 def _literal(literal: Literal) -> str:
@@ -119,14 +115,14 @@ def _call(call: Call, arguments: Sequence[str]) -> str:
 
 # What is not written as name(arguments).
 _FORMS: dict[str, Callable[[Call, Sequence[str]], str]] = {
-    "not": lambda _, given: f"(NOT {given[0]})",
-    "is_null": lambda _, given: f"({given[0]} IS NULL)",
-    "in": lambda _, given: f"({given[0]} IN ({', '.join(given[1:])}))",
-    "&": lambda _, given: f"({given[0]} & {given[1]})",
-    "|": lambda _, given: f"({given[0]} | {given[1]})",
-    "^": lambda _, given: f"({given[0]} ^ {given[1]})",
-    "~": lambda _, given: f"(~ {given[0]})",
-    "negate": lambda _, given: f"(- {given[0]})",
-    "extract_second": lambda _, given: f"extract(SECOND FROM {given[0]})",
-    "try_cast": lambda call, given: f"try_cast({given[0]} AS {spark_type(call.type)})",
+    "not": lambda _, arguments: f"(NOT {arguments[0]})",
+    "is_null": lambda _, arguments: f"({arguments[0]} IS NULL)",
+    "in": lambda _, arguments: f"({arguments[0]} IN ({', '.join(arguments[1:])}))",
+    "&": lambda _, arguments: f"({arguments[0]} & {arguments[1]})",
+    "|": lambda _, arguments: f"({arguments[0]} | {arguments[1]})",
+    "^": lambda _, arguments: f"({arguments[0]} ^ {arguments[1]})",
+    "~": lambda _, arguments: f"(~ {arguments[0]})",
+    "negate": lambda _, arguments: f"(- {arguments[0]})",
+    "extract_second": lambda _, arguments: f"extract(SECOND FROM {arguments[0]})",
+    "try_cast": lambda call, arguments: f"try_cast({arguments[0]} AS {spark_type(call.type)})",
 }

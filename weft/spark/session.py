@@ -1,4 +1,4 @@
-"""The Spark session that Weft starts when it is given none, and the settings that its batches need in any."""
+"""The Spark session that Weft starts when the user brings none, and the settings that batches need in any session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.spark")
 
-# Jobs here are small and many, and their sizes are known: what helps large unknown ones only costs time.
+# Jobs here are small and many, and their sizes are known: what helps large unknown jobs only costs time.
 BATCH_SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ansi.enabled": "true",
@@ -52,7 +52,7 @@ LOCAL_SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "100",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.locality.wait": "0s",
-    # Spark holds one micro-batch at a time; with as much again for Python, 10,000 queries stay under 4 GB.
+    # Spark holds a single micro-batch at a time; with as much again for Python, 10,000 queries stay under 4 GB.
     "spark.driver.memory": "2g",
     # The address of the machine may be unreachable or change; everything local talks over loopback.
     "spark.driver.host": "127.0.0.1",
@@ -61,7 +61,7 @@ LOCAL_SETTINGS = {
 
 
 def is_running() -> bool:
-    """Whether this process has Spark running already; then a new session would be the same one."""
+    """Whether this process has Spark running already; then a new session would be the same session."""
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None
@@ -88,18 +88,18 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
     builder = SparkSession.builder.master(chosen.pop("spark.master", "local[*]")).appName("weft")
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    ours = not is_running()
+    starts_spark = not is_running()
     session = builder.getOrCreate()
-    if ours:
+    if starts_spark:
         ignore_termination(session)
     session.sparkContext.setLogLevel("FATAL")
     return session
 
 
 def _session_beside(chosen: Mapping[str, str], asked: Mapping[str, str]) -> SparkSession:
-    """A session of its own on the Spark that runs already, which may be somebody else's: theirs stays as it is.
+    """A session of its own on the Spark that runs already, which may be somebody else's: that session stays as it is.
 
-    What can be set for one session is set for this one; the log says which of the settings that were asked for cannot.
+    Settings of a session are set for this session; the log says which of the settings that were asked for cannot be.
     """
     from pyspark.sql import SparkSession
 
@@ -124,6 +124,8 @@ def ignore_termination(session: SparkSession) -> None:
     """
     jvm: Any = session._jvm
     jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
+
+
 class _Started:
     """The Spark that an engine of this process started: it ends with the last of the engines that use it."""
 
@@ -135,7 +137,7 @@ class _Started:
         self.scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def is_of(self, session: SparkSession) -> bool:
-        """Whether a session is one of this Spark."""
+        """Whether a session is of this Spark."""
         return self.session is not None and session.sparkContext is self.session.sparkContext
 
     def end(self) -> None:
@@ -153,9 +155,9 @@ _started = _Started()
 
 
 def start_for_engine(folder: Path | None, settings: Mapping[str, str]) -> SparkSession:
-    """The session of an engine that was given none, entered; what Spark leaves lying about goes under `folder`.
+    """Start the session of an engine that was handed none, and enter it; Spark's leftovers go under `folder`.
 
-    Without one it goes into a folder that is removed when Spark ends.
+    Without a folder they go into a temporary folder that is removed when Spark ends.
     """
     # Workers must be the same Python as the driver, whatever `python3` is on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -188,7 +190,7 @@ def leave(session: SparkSession) -> None:
 
 
 def open_doors(session: SparkSession) -> dict[str, str]:
-    """The settings of a session that leave a door open, as they should be; empty for one that Weft started."""
+    """The settings of a session that leave a door open, as they should be; empty for a session that Weft started."""
     context = session.sparkContext.getConf()
     # What nobody set has Spark's own default, and by default all of them are open.
     return {
@@ -208,7 +210,7 @@ def warn_of_open_doors(session: SparkSession) -> None:
 
 
 def warn_of_time_zone(session: SparkSession) -> None:
-    """Say once a session that its zone is not the one that Weft computes in."""
+    """Say once a session that Weft computes in another zone than the session has."""
     zone = session.conf.get("spark.sql.session.timeZone", "UTC") or "UTC"
     known = f"{session.sparkContext.applicationId} in {zone}"
     if zone not in SAME_AS_UTC and known not in _warned:

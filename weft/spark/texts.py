@@ -1,9 +1,9 @@
-"""Strings that are no UTF-8, made such before anything is stored.
+"""Strings that are no UTF-8 become valid before anything is stored.
 
 Spark takes the bytes of a string in Parquet, ORC or a DataFrame as they are and never looks at them. DuckDB and Python
 do: a value would be cut off there, or could not be read. To look at every row takes Spark about a tenth more of its
-processors; few values are left when a batch is aggregated, and to look at those takes next to nothing. So such rows
-count, in every query and whatever others are registered, and what is no UTF-8 in a result is U+FFFD, as in Spark.
+processors; few values are left when a batch is aggregated, and to look at these takes next to nothing. So such rows
+count, in every query and whatever else is registered, and what is no UTF-8 in a result is U+FFFD, as in Spark.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import pyarrow as pa
 
 def valid_texts(table: pa.Table) -> pa.Table:
     """The table with valid strings; the same where they all are."""
-    for place, field in enumerate(table.schema):
-        if _has_text(field.type) and not _is_valid(table.column(place)):
-            chunks = [_mended(chunk) for chunk in table.column(place).chunks]
-            table = table.set_column(place, field, pa.chunked_array(chunks, field.type))
+    for index, field in enumerate(table.schema):
+        if _has_text(field.type) and not _is_valid(table.column(index)):
+            chunks = [_mended(chunk) for chunk in table.column(index).chunks]
+            table = table.set_column(index, field, pa.chunked_array(chunks, field.type))
     return table
 
 
 def _has_text(kind: pa.DataType) -> bool:
     """Whether values of the type hold strings; partial rows have them alone, and beside what they were chosen by."""
-    return pa.types.is_string(kind) or (pa.types.is_struct(kind) and any(_has_text(one.type) for one in kind))
+    return pa.types.is_string(kind) or (pa.types.is_struct(kind) and any(_has_text(field.type) for field in kind))
 
 
 def _is_valid(column: pa.ChunkedArray) -> bool:
@@ -40,9 +40,10 @@ def _mended(column: pa.Array) -> pa.Array:
     ['ab\\ufffdcd', None]
     """
     if pa.types.is_struct(column.type):
-        parts = [_mended(column.field(place)) for place in range(column.type.num_fields)]
+        parts = [_mended(column.field(index)) for index in range(column.type.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(column.type), mask=column.is_null())
     if not pa.types.is_string(column.type):
         return column
-    texts = [None if one is None else one.decode(errors="replace") for one in column.cast(pa.binary()).to_pylist()]
+    values = column.cast(pa.binary()).to_pylist()
+    texts = [None if value is None else value.decode(errors="replace") for value in values]
     return pa.array(texts, column.type)

@@ -10,9 +10,9 @@ from weft.backend.interface import Backend, Rows
 from weft.failpoint import failpoint
 from weft.plan.layout import Layout
 from weft.segments.segment import EARLIEST, SegmentRow
+from weft.store.records import LayoutRow
 from weft.store.state import StreamState, Synopsis
 from weft.store.storage import Storage
-from weft.store.tables import LayoutRow
 
 
 @dataclass(frozen=True)

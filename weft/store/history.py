@@ -16,9 +16,9 @@ from weft.segments.rows import LEVEL, STRAGGLER, row_schema
 from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.change import Product, tick_product
 from weft.store.derive import derived
+from weft.store.records import NodeRow
 from weft.store.seal import kept_statistics
 from weft.store.state import StreamState, Synopsis
-from weft.store.tables import NodeRow
 
 log = logging.getLogger("weft.store")
 

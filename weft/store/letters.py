@@ -9,7 +9,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from weft.segments.files import Files
-from weft.store.tables import DeadLetterRow
+from weft.store.records import DeadLetterRow
 
 # A bad row in every tick must not become a file for every tick: this many files are merged into one.
 FILES_KEPT = 16

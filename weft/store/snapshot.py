@@ -1,6 +1,6 @@
 """What can be asked of the catalog inside one transaction: one moment of it, whole.
 
-Keeps: rows come as the frozen classes of weft/store/tables.py, lists whole and in the order of their keys.
+Keeps: rows come as the frozen classes of weft/store/records.py, lists whole and in the order of their keys.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, func
 
 from weft.segments.segment import SegmentRow
 from weft.store import tables
-from weft.store.sums import KIND_OF, add
-from weft.store.tables import (
-    TABLE_OF,
+from weft.store.records import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
@@ -30,6 +28,8 @@ from weft.store.tables import (
     TickLogRow,
     TickRow,
 )
+from weft.store.sums import KIND_OF, add
+from weft.store.tables import TABLE_OF
 
 SUMS = "sums"
 """The key under which the sums of all tables are kept."""

@@ -11,7 +11,7 @@ from weft.algebra.windows import Clock, Window
 from weft.plan.layout import Held, Layout
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Reader
-from weft.store.tables import NodeRow, PlanRow
+from weft.store.records import NodeRow, PlanRow
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from typing import Any
 
 from weft.segments.segment import SegmentRow
 from weft.store.definition import QueryDefinition
-from weft.store.tables import (
-    TABLE_OF,
+from weft.store.records import (
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
@@ -28,6 +27,7 @@ from weft.store.tables import (
     TickRow,
     values,
 )
+from weft.store.tables import TABLE_OF
 
 # All that an answer depends on; the log of ticks and the list of garbage are not. Forms have digests of their own.
 SUMMED: tuple[type[CatalogRow], ...] = (

@@ -1,6 +1,6 @@
 """What can be changed in the catalog inside one transaction.
 
-Keeps: rows go in and come out as the frozen classes of weft/store/tables.py, lists whole and in the order of their
+Keeps: rows go in and come out as the frozen classes of weft/store/records.py, lists whole and in the order of their
 keys; what counts as a change of streams, queries or aggregates grows the revision, once a transaction.
 """
 
@@ -17,10 +17,8 @@ from sqlalchemy import Column, Connection, Table, bindparam, delete, insert, sel
 from weft.errors import EngineError, StateError
 from weft.segments.segment import SegmentRow
 from weft.store import tables
-from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
-from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
-from weft.store.tables import (
-    TABLE_OF,
+from weft.store.records import (
+    ADOPTED,
     AggregateRow,
     CatalogRow,
     DeadLetterRow,
@@ -37,6 +35,9 @@ from weft.store.tables import (
     TickRow,
     values,
 )
+from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
+from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
+from weft.store.tables import TABLE_OF
 
 TICKS_KEPT = 1000
 FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
@@ -264,7 +265,7 @@ class Writer(Reader):
         """
         before = self.tick(row.stream)
         log = tables.tick_log
-        if before is not None and before.checkpoint not in (row.checkpoint, tables.ADOPTED):
+        if before is not None and before.checkpoint not in (row.checkpoint, ADOPTED):
             raise StateError(
                 "checkpoint-replaced",
                 f"stream {row.stream!r} was adopted with another checkpoint while batch {row.batch_id} was computed",
@@ -292,7 +293,7 @@ class Writer(Reader):
         """Take any checkpoint for the stream's from its next tick on; what is known of the old one's batches goes."""
         tick = self.tick(stream)
         if tick is not None:
-            self._put([replace(tick, checkpoint=tables.ADOPTED)])
+            self._put([replace(tick, checkpoint=ADOPTED)])
             self._delete(tables.tick_log.c.stream, [stream])
 
     def _add_files(self, new: list[FileRow]) -> tuple[FileRow, ...]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from weft.errors import StateError
 from weft.spark.checkpoint import BatchMark
 from weft.store.catalog import Reader
+from weft.store.records import ADOPTED, TickRow
 from weft.store.state import StreamState
-from weft.store.tables import ADOPTED, TickRow
 
 
 def numbered(batch: BatchMark, last: TickRow | None) -> BatchMark:

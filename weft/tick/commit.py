@@ -12,7 +12,7 @@ from weft.plan.network import Network
 from weft.registry.changes import moved, still_complete_from
 from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST, SegmentRow
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.store.catalog import Catalog
@@ -20,9 +20,9 @@ from weft.store.change import Product, tick_product, write_products
 from weft.store.derive import NewRows
 from weft.store.history import activate, changed_nodes, new_nodes
 from weft.store.letters import Filed, file_letters
+from weft.store.records import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
 from weft.store.state import StreamState, Synopsis
 from weft.store.storage import Storage
-from weft.store.tables import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
 
 if TYPE_CHECKING:
     from weft.optimize.planning import Plan
@@ -36,7 +36,7 @@ class Harvest:
     """What a tick brings: which batch, what it held, new rows of every node, and the rows that count for nothing."""
 
     mark: BatchMark
-    found: Batch
+    found: BatchOutput
     new: NewRows
     letters: DeadLetters
     facts: Facts

@@ -24,7 +24,7 @@ from weft.plan.facts import Facts
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
-from weft.spark.batch import Batch
+from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
 from weft.spark.dead import NO_LETTERS, DeadLetters
@@ -193,7 +193,7 @@ class Ticker:
         measured = {name: rows.count for name, rows in new.rows.items()}
         return {name: round(amount) for name, amount in add(plan.amounts(tick, measured).values()).items()}
 
-    def _compute_again(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:
+    def _compute_again(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, BatchOutput, NewRows, DeadLetters]:
         """Compute, and from the beginning when an executor took with it what was read already."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -206,7 +206,7 @@ class Ticker:
                 log.warning("tick computed again", extra={"stream": self.stream.name, "attempt": attempt})
         raise AssertionError("the last attempt returns or raises")
 
-    def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, Batch, NewRows, DeadLetters]:
+    def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, BatchOutput, NewRows, DeadLetters]:
         """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
         try:
             plan, found, new = self._compute(batch, watch)
@@ -251,7 +251,7 @@ class Ticker:
         self._registry.change(failures(queries, reasons), "fail-inside")
         return True
 
-    def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, Batch, NewRows]:
+    def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
         with watch.stage("plan"):
             plan = self.planner.plan()
             parts = statements(plan.network, apart=True) if apart else self._statements(plan)

@@ -1,7 +1,7 @@
-"""Where the keys of a TOML text stand: tomllib gives values without lines, and an error without a line is half a one.
+"""Where the keys of a TOML text stand: tomllib gives values without lines, an error needs its line.
 
 The text has been parsed by tomllib before, so this only has to find keys in TOML that is known to be whole. Keys inside
-an inline table are found as the key that holds the table.
+an inline table have the position of the key that holds the table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\
 
 
 @dataclass(frozen=True)
-class Places:
+class KeyPositions:
     """The offsets of all keys and of their values; a table's value is its own key."""
 
     text: str
@@ -30,15 +30,15 @@ class Places:
     def key(self, *keys: str) -> Position:
         """Where a key stands, or the nearest table around it that is there.
 
-        >>> find_places("[streams.a]\\nsource = 'rate'").key("streams", "a", "path")
+        >>> find_positions("[streams.a]\\nsource = 'rate'").key("streams", "a", "path")
         Position(line=1, column=1)
         """
         return position_in(self.text, self.keys[self._nearest(keys)]) if self.keys else Position(1, 1)
 
     def within(self, position: Position | None, *keys: str) -> Position:
-        """Where in the file a place of a text value stands.
+        """Where in the file a position of a text value stands.
 
-        >>> find_places("sql = 'SELECT x'").within(Position(1, 8), "sql")
+        >>> find_positions("sql = 'SELECT x'").within(Position(1, 8), "sql")
         Position(line=1, column=15)
         """
         start = self.values.get(keys)
@@ -55,17 +55,17 @@ class Places:
     def _nearest(self, keys: Keys) -> Keys:
         while keys and keys not in self.keys:
             # `[a.b]` makes a table `a` that has no line of its own.
-            inner = next((found for found in self.keys if found[: len(keys)] == keys), None)
+            inner = next((path for path in self.keys if path[: len(keys)] == keys), None)
             if inner is not None:
                 return inner
             keys = keys[:-1]
         return keys if keys else next(iter(self.keys))
 
 
-def find_places(text: str) -> Places:
-    """The places of all keys of a valid TOML text.
+def find_positions(text: str) -> KeyPositions:
+    """The positions of all keys of a valid TOML text.
 
-    >>> sorted(find_places("a = 1\\n[b]\\nc.d = [\\n 'x = 1',\\n]\\ne = 2").keys)
+    >>> sorted(find_positions("a = 1\\n[b]\\nc.d = [\\n 'x = 1',\\n]\\ne = 2").keys)
     [('a',), ('b',), ('b', 'c', 'd'), ('b', 'e')]
     """
     keys: dict[Keys, int] = {}
@@ -87,13 +87,13 @@ def find_places(text: str) -> Places:
             start = _after_spaces(text, after + 1)
             values[(*table, *path)] = start
             at = _value_end(text, start)
-    return Places(text, keys, values)
+    return KeyPositions(text, keys, values)
 
 
-def deep_place(text: str, most: int) -> Position | None:
+def deep_position(text: str, most: int) -> Position | None:
     """Where lists and inline tables begin to stand in more than so many others; None where they never do.
 
-    >>> deep_place("a = '[[['\\nb = [[1]]", 1)
+    >>> deep_position("a = '[[['\\nb = [[1]]", 1)
     Position(line=2, column=6)
     """
     depth, at = 0, 0
@@ -118,20 +118,20 @@ def position_in(text: str, offset: int) -> Position:
 
 
 def _after_spaces(text: str, at: int) -> int:
-    found = _SPACES.match(text, at)
-    return found.end() if found else at
+    spaces = _SPACES.match(text, at)
+    return spaces.end() if spaces else at
 
 
 def _keys(text: str, at: int) -> tuple[Keys, int]:
     """A dotted key and where it ends."""
-    found: list[str] = []
+    parts: list[str] = []
     while match := _KEY.match(text, at):
-        found.append(next(part for part in match.groups() if part is not None))
+        parts.append(next(name for name in match.groups() if name is not None))
         at = match.end()
         if text[at : at + 1] != ".":
             break
         at += 1
-    return tuple(found), at
+    return tuple(parts), at
 
 
 def _value_end(text: str, at: int) -> int:

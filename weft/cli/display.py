@@ -1,4 +1,4 @@
-"""How a run looks: a table that stays in place on a terminal, a line a tick everywhere else."""
+"""How a run looks: a table that is redrawn on a terminal, a line a tick everywhere else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RATE_SECONDS = 10.0
 COLUMNS = ["stream", "rows", "rows/s", "late", "ticks", "watermark", "queries", "nodes", "state", "jobs/tick", "s/tick"]
 
 
-class View(Protocol):
+class Display(Protocol):
     """Shows the engine's metrics again and again."""
 
     def __enter__(self) -> Self: ...
@@ -34,11 +34,11 @@ class View(Protocol):
     def note(self, words: str) -> None: ...
 
 
-def make_view(*, plain: bool, as_json: bool = False) -> View:
-    """The view that fits where the output goes."""
+def make_display(*, plain: bool, as_json: bool = False) -> Display:
+    """The display that fits where the output goes."""
     if as_json:
-        return JsonView()
-    return PlainView() if plain or not sys.stdout.isatty() else LiveView()
+        return JsonDisplay()
+    return PlainDisplay() if plain or not sys.stdout.isatty() else LiveDisplay()
 
 
 class Rate:
@@ -61,7 +61,7 @@ class Rate:
         return (rows - first[1]) / (now - first[0]) if now > first[0] else 0.0
 
 
-class PlainView:
+class PlainDisplay:
     """A line for every tick."""
 
     def __init__(self) -> None:
@@ -81,15 +81,15 @@ class PlainView:
             tick = self._ticks.popleft()
             self.note(_line(tick, metrics["streams"][tick.stream]["watermark"]))
         if last:
-            for name, one in metrics["streams"].items():
-                self.note(f"{name}: stopped after {many(one['rows'], 'row')} in {many(one['ticks'], 'tick')}, "
-                          f"{one['late_rows']:,} too late for every window")
+            for name, numbers in metrics["streams"].items():
+                self.note(f"{name}: stopped after {many(numbers['rows'], 'row')} in {many(numbers['ticks'], 'tick')}, "
+                          f"{numbers['late_rows']:,} too late for every window")
 
     def note(self, words: str) -> None:
         print(words, flush=True)
 
 
-class JsonView(PlainView):
+class JsonDisplay(PlainDisplay):
     """A JSON object a line for every tick."""
 
     def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
@@ -109,8 +109,8 @@ def _line(tick: Tick, watermark: int | None) -> str:
             f"{tick.seconds:.2f} s, watermark {cell(from_micros(watermark))}")
 
 
-class LiveView:
-    """A table that stays in place."""
+class LiveDisplay:
+    """A table that is redrawn where it stands."""
 
     def __init__(self) -> None:
         self._live = Live(console=console(), refresh_per_second=4, transient=False)
@@ -127,17 +127,17 @@ class LiveView:
 
     def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
         now = time.monotonic()
-        rows = [self._row(name, one, now) for name, one in metrics["streams"].items()]
+        rows = [self._row(name, numbers, now) for name, numbers in metrics["streams"].items()]
         table = text_table(COLUMNS, rows, right=[False, *(column != "watermark" for column in COLUMNS[1:])])
         self._live.update(Group(table, Text("stopped" if last else self._note, style="dim")))
 
     def note(self, words: str) -> None:
         self._note = words
 
-    def _row(self, name: str, one: dict[str, Any], now: float) -> list[str]:
-        tick = one["last_tick"]
-        rate = self._rates.setdefault(name, Rate()).at(now, one["rows"])
-        return [name, f"{one['rows']:,}", f"{rate:,.0f}", f"{one['late_rows']:,}", f"{one['ticks']:,}",
-                cell(from_micros(one["watermark"])), f"{one['queries']:,}", f"{one['nodes']:,}",
-                f"{one['state_bytes'] / 1e6:,.1f} MB", str(tick.get("jobs", "")),
+    def _row(self, name: str, numbers: dict[str, Any], now: float) -> list[str]:
+        tick = numbers["last_tick"]
+        rate = self._rates.setdefault(name, Rate()).at(now, numbers["rows"])
+        return [name, f"{numbers['rows']:,}", f"{rate:,.0f}", f"{numbers['late_rows']:,}", f"{numbers['ticks']:,}",
+                cell(from_micros(numbers["watermark"])), f"{numbers['queries']:,}", f"{numbers['nodes']:,}",
+                f"{numbers['state_bytes'] / 1e6:,.1f} MB", str(tick.get("jobs", "")),
                 f"{sum(tick.get('seconds', {}).values()):.2f}"]
