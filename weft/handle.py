@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar
 
 import pyarrow as pa
 
@@ -19,17 +19,44 @@ from weft.read.progress import counted_rows, late_rows, progress
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
     from pyspark.sql import DataFrame as SparkFrame
+    from pyspark.sql import SparkSession
 
-    from weft.engine import Engine
+    from weft.plan.bill import Bill
+    from weft.plan.network import Network
     from weft.registry.registered import Registered
+    from weft.registry.registry import Registry
 
 Answer = TypeVar("Answer")
+
+
+class Host(Protocol):
+    """What a handle asks of the engine that it is of."""
+
+    @property
+    def registry(self) -> Registry:
+        """What is registered."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session."""
+
+    def answers(self, name: str) -> Answers:
+        """What a query answers now."""
+
+    def registered(self, name: str) -> Registered:
+        """A query as it is registered now."""
+
+    def network(self, stream: str) -> Network:
+        """The network that the stream's queries ask for."""
+
+    def bill(self, stream: str) -> Bill | None:
+        """What each node of a stream costs a tick."""
 
 
 class ContinuousQuery:
     """A registered query. Every read is the exact answer for some prefix of the stream: the ticks committed so far."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: Host, name: str) -> None:
         self._engine = engine
         self.name = name
 

@@ -20,8 +20,8 @@ import pytest
 
 from tests.cli.command import refuse, run, share_session, succeed, succeed_json
 from weft.cli.run import start_spark
-from weft.cli.view import LiveView
 from weft.engine import Engine
+from weft.terminal.view import LiveView
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

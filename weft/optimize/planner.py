@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
@@ -47,6 +48,13 @@ class Planner:
     @property
     def state(self) -> StreamState:
         return self._committed.current
+
+    def numbers(self) -> dict[str, Any]:
+        """The plan in numbers, and how it was chosen, as far as this process knows."""
+        searched, plan = self.optimizer.last, self._plan
+        made = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
+        prices = {} if searched is None else searched.found.prices
+        return {**made, **{name: round(price, 4) for name, price in prices.items()}}
 
     def queries(self) -> dict[str, Registered]:
         """The stream's queries that have not failed, as they are registered now."""
