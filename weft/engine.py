@@ -362,9 +362,7 @@ class Engine:
 
     def _explain_proposal(self, sql: str) -> str:
         proposed = self.registry.preview(sql)
-        stream = self.registry.stream(proposed.row.stream)
-        state = self.state_of(stream.name)
-        planner = self.planner(stream.name)
+        state, planner = self.state_of(proposed.row.stream), self.planner(proposed.row.stream)
         before, after = planner.propose(proposed)
         facts, costs = facts_of(state), planner.optimizer.costs
         seconds = None
@@ -372,7 +370,7 @@ class Engine:
             now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
             seconds = (now, then)
         needs = after.queries[proposed.name].needs
-        bound = bound_of(needs, proposed.keep, stream.delay)
+        bound = bound_of(needs, proposed.keep, self.registry.feed(proposed.query.block.feed).delay)
         return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
 
     def optimize(self) -> dict[str, dict[str, float]]:
@@ -488,8 +486,8 @@ class Engine:
 
         with self._lock:
             if name not in self._tickers:
-                planner, committed = self.planner(name), self._committed_state(name)
-                self._tickers[name] = Ticker(planner, committed, self.registry, self.storage, self._bus)
+                stream, planner, committed = self.registry.stream(name), self.planner(name), self._committed_state(name)
+                self._tickers[name] = Ticker(stream, planner, committed, self.registry, self.storage, self._bus)
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:

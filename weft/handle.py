@@ -150,8 +150,8 @@ class ContinuousQuery:
     def bound(self) -> Bound:
         """How much state the query can need: slices times groups, as far as these can be counted."""
         registered = self._registered
-        stream = self._engine.registry.stream(registered.row.stream)
-        return bound_of(registered.needs, registered.keep, stream.delay)
+        feed = self._engine.registry.feed(registered.query.block.feed)
+        return bound_of(registered.needs, registered.keep, feed.delay)
 
     def metrics(self) -> dict[str, Any]:
         """Its state in numbers."""

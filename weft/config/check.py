@@ -46,7 +46,7 @@ def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple
         elif not _follows(found, broken, unreadable):
             problems.append(_problem(config, one, found))
     # A query of a stream that is wrong was checked, and means nothing yet.
-    whole = {name: found for name, found in compiled.items() if found[0].stream in config.streams}
+    whole = {name: found for name, found in compiled.items() if config.streams.keys() >= set(found[0].feeds)}
     return whole, tuple(problems)
 
 
@@ -72,7 +72,7 @@ def networks(config: Config) -> Iterator[Network]:
     """The network of every stream, as the configuration alone would have it."""
     compiled, _ = check_queries(config)
     for stream in sorted(config.streams):
-        mine = {name: needs for name, (query, needs) in compiled.items() if query.stream == stream}
+        mine = {name: needs for name, (query, needs) in compiled.items() if stream in query.feeds}
         yield build_network(stream, mine)
 
 
@@ -83,7 +83,7 @@ def bounds(config: Config) -> dict[str, Bound]:
     for name, (query, needs) in sorted(compiled.items()):
         keep = config.queries[name].keep
         kept = None if keep == "forever" else parse_duration(keep)
-        found[name] = bound_of(needs, kept, config.streams[query.stream].stream.delay)
+        found[name] = bound_of(needs, kept, config.streams[query.block.feed].stream.delay)
     return found
 
 

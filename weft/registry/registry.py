@@ -17,6 +17,7 @@ from uuid import uuid4
 from weft.aggregates.userdefined import define_aggregate
 from weft.errors import EngineError, WeftError
 from weft.failpoint import failpoint
+from weft.feeds.feed import Feed
 from weft.feeds.streams import Stream
 from weft.registry.changes import Decide, kept_otherwise
 from weft.registry.compiler import QueryCompiler, RefusedQuery, compile_row, form_of, is_usable
@@ -101,6 +102,10 @@ class Registry:
         """The stream of this name."""
         self._followed()
         return self._declared.stream(name)
+
+    def feed(self, name: str) -> Feed:
+        """The feed of this name; every feed is a stream so far."""
+        return self.stream(name)
 
     def streams(self) -> dict[str, Stream]:
         self._followed()

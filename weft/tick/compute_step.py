@@ -57,7 +57,7 @@ class ComputeStep:
             except Exception as error:
                 if attempt == ATTEMPTS or not lost_with_executor(error):
                     raise
-                log.warning("tick computed again", extra={"stream": self._planner.stream.name, "attempt": attempt})
+                log.warning("tick computed again", extra={"stream": self._planner.feed.name, "attempt": attempt})
         raise AssertionError("the last attempt returns or raises")
 
     def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> Computed:
@@ -114,7 +114,7 @@ class ComputeStep:
 
     def _stop_failing(self, batch: Arrived) -> bool:
         """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
-        number, stream = batch.mark.batch_id, self._planner.stream.name
+        number, stream = batch.mark.batch_id, self._planner.feed.name
         queries = self._planner.queries()
         needs = {name: queries[name].needs for name in sorted(queries, key=lambda name: _age(queries[name]))}
         culprits = blame(batch, stream, needs, self._planner.state.watermark, self._backend)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from weft.failpoint import failpoint
+from weft.feeds.streams import Stream
 from weft.optimize.learn import Lesson, facts_of, learn
 from weft.optimize.planner import Planner
 from weft.optimize.planning import late_readers
@@ -56,9 +57,15 @@ class Ticker:
     """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
 
     def __init__(
-        self, planner: Planner, committed: CommittedState, registry: Registry, storage: Storage, bus: Bus
+        self,
+        stream: Stream,
+        planner: Planner,
+        committed: CommittedState,
+        registry: Registry,
+        storage: Storage,
+        bus: Bus,
     ) -> None:
-        self.stream, self.planner = planner.stream, planner
+        self.stream, self.planner = stream, planner
         # How the newest tick went here, and whether it was told to all, whole, with what Spark did around it.
         self.last: TickCommitted | None = None
         self._untold, self._tells_later = False, False
