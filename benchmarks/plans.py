@@ -61,7 +61,8 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
                 # What would happen between two ticks of a stream that has pauses.
                 ticker.planner.optimizer.wait()
             walls.append(time.monotonic())
-            ticks.append(dict(ticker.last))
+            assert ticker.last is not None
+            ticks.append(ticker.last.numbers())
 
         ticker.run = timed  # type: ignore[method-assign]
         engine.run_available()

@@ -73,7 +73,8 @@ class Bench:
         def timed(*arguments: Any) -> None:
             tick(*arguments)
             now = time.monotonic()
-            run.ticks.append({**ticker.last, "wall": now - last[0]})
+            assert ticker.last is not None
+            run.ticks.append({**ticker.last.numbers(), "wall": now - last[0]})
             last[0] = now
 
         ticker.run = timed  # type: ignore[method-assign]

@@ -12,19 +12,25 @@ if TYPE_CHECKING:
     from weft.engine import Engine
     from weft.errors import ConfigError, EngineError, SqlError, StateError, StreamError, WeftError
     from weft.handle import ContinuousQuery
+    from weft.tick.events import QueriesStopped, TickCommitted, TickFailed, WindowsClosed
 
 __all__ = [
     "ConfigError",
     "ContinuousQuery",
     "Engine",
     "EngineError",
+    "QueriesStopped",
     "SqlError",
     "StateError",
     "StreamError",
+    "TickCommitted",
+    "TickFailed",
     "WeftError",
+    "WindowsClosed",
 ]
 
-_MODULES = {"Engine": "weft.engine", "ContinuousQuery": "weft.handle"}
+_EVENTS = ("QueriesStopped", "TickCommitted", "TickFailed", "WindowsClosed")
+_MODULES = {"Engine": "weft.engine", "ContinuousQuery": "weft.handle", **dict.fromkeys(_EVENTS, "weft.tick.events")}
 
 
 def __getattr__(name: str) -> Any:

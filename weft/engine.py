@@ -48,6 +48,9 @@ from weft.store.letters import read_letters
 from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
 from weft.store.storage import Storage
+from weft.tick.bus import Bus
+from weft.tick.events import Event, TickCommitted
+from weft.tick.logged import log_event
 from weft.watch.metrics import stream_metrics
 from weft.watch.status import UNKNOWN, StreamStatus, one_line, status_of
 
@@ -127,6 +130,11 @@ class Engine:
         self._runners: dict[str, Runner] = {}
         self._dataframes: dict[str, DataFrame] = {}
         self._closed = False
+        self._bus = Bus()
+        # How the newest tick of each stream went that this process ran.
+        self._told: dict[str, TickCommitted] = {}
+        self._bus.attach(log_event)
+        self._bus.attach(self._note)
         # A script that just ends must not leave a stream, a JVM or an open database behind.
         atexit.register(_close, weakref.ref(self))
 
@@ -268,6 +276,25 @@ class Engine:
         """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
         _all([runner.stop for runner in list(self._runners.values())])
 
+    @property
+    def running(self) -> bool:
+        """Whether every stream runs in this process."""
+        return all(self._runs(name) for name in self.registry.streams())
+
+    def listen(
+        self, callback: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
+    ) -> Callable[[], None]:
+        """Have `callback` called with every event of these kinds, by default all; the returned function ends that.
+
+        Events are of the ticks that this engine runs. They come in order, from a thread of the listener's own: one
+        that is slow or raises holds up nobody. Where more than 1,000 wait for it, the oldest are dropped.
+        """
+        return self._bus.listen(callback, kinds)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, TickCommitted):
+            self._told[event.stream] = event
+
     def adopt(self, stream: str) -> None:
         """Go on with the checkpoint that the stream has now, though it is not the one that was counted with.
 
@@ -288,6 +315,7 @@ class Engine:
         try:
             self.stop()
         finally:
+            self._bus.close()
             self._leave_spark()
             with self._lock:
                 self.duck.close()
@@ -334,9 +362,7 @@ class Engine:
 
     def _explain_proposal(self, sql: str) -> str:
         proposed = self.registry.preview(sql)
-        stream = self.registry.stream(proposed.row.stream)
-        state = self.state_of(stream.name)
-        planner = self.planner(stream.name)
+        state, planner = self.state_of(proposed.row.stream), self.planner(proposed.row.stream)
         before, after = planner.propose(proposed)
         facts, costs = facts_of(state), planner.optimizer.costs
         seconds = None
@@ -344,7 +370,7 @@ class Engine:
             now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
             seconds = (now, then)
         needs = after.queries[proposed.name].needs
-        bound = bound_of(needs, proposed.keep, stream.delay)
+        bound = bound_of(needs, proposed.keep, self.registry.feed(proposed.query.block.feed).delay)
         return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
 
     def optimize(self) -> dict[str, dict[str, float]]:
@@ -377,9 +403,11 @@ class Engine:
             if runner is None:
                 return {**status_of({}), "status": UNKNOWN, "error": one_line(error)}
             state = self._committed_state(name).current
-        told = self._tickers[name].told if name in self._tickers else {}
-        queries = len(self.registry.accepted_names(name))
-        return stream_metrics(self.planner(name), state, queries, self.catalog, runner, told)
+        if runner is not None:
+            runner.tell()
+        told = self._told[name].numbers() if name in self._told else {}
+        queries, plan = len(self.registry.accepted_names(name)), self.planner(name).numbers()
+        return stream_metrics(state, queries, self.catalog, runner, told, plan)
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -400,7 +428,7 @@ class Engine:
         """Everything that is decided for the queries registered now."""
         return self.planner(stream).plan()
 
-    def _answers(self, name: str) -> Answers:
+    def answers(self, name: str) -> Answers:
         """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
         stream = self.registry.stream_of(name)
         if stream is not None and self._runs(stream):
@@ -415,7 +443,7 @@ class Engine:
         state, query = self._committed_state(stream).reload(partial(self.registry.read, name))
         if query.row.stream != stream:
             # Dropped and registered again, on another stream.
-            return self._answers(name)
+            return self.answers(name)
         return Answers(query, state, self.reader)
 
     def registered(self, name: str) -> Registered:
@@ -458,8 +486,8 @@ class Engine:
 
         with self._lock:
             if name not in self._tickers:
-                planner = self.planner(name)
-                self._tickers[name] = Ticker(planner, self._committed_state(name), self.registry, self.storage)
+                stream, planner, committed = self.registry.stream(name), self.planner(name), self._committed_state(name)
+                self._tickers[name] = Ticker(stream, planner, committed, self.registry, self.storage, self._bus)
             return self._tickers[name]
 
     def _runner(self, name: str) -> Runner:

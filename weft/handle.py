@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar
 
 import pyarrow as pa
 
@@ -19,17 +19,44 @@ from weft.read.progress import counted_rows, late_rows, progress
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
     from pyspark.sql import DataFrame as SparkFrame
+    from pyspark.sql import SparkSession
 
-    from weft.engine import Engine
+    from weft.plan.bill import Bill
+    from weft.plan.network import Network
     from weft.registry.registered import Registered
+    from weft.registry.registry import Registry
 
 Answer = TypeVar("Answer")
+
+
+class Host(Protocol):
+    """What a handle asks of the engine that it is of."""
+
+    @property
+    def registry(self) -> Registry:
+        """What is registered."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session."""
+
+    def answers(self, name: str) -> Answers:
+        """What a query answers now."""
+
+    def registered(self, name: str) -> Registered:
+        """A query as it is registered now."""
+
+    def network(self, stream: str) -> Network:
+        """The network that the stream's queries ask for."""
+
+    def bill(self, stream: str) -> Bill | None:
+        """What each node of a stream costs a tick."""
 
 
 class ContinuousQuery:
     """A registered query. Every read is the exact answer for some prefix of the stream: the ticks committed so far."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: Host, name: str) -> None:
         self._engine = engine
         self.name = name
 
@@ -53,7 +80,7 @@ class ContinuousQuery:
         A query that is registered late has every window that starts then or later. One without a window counts all
         rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
         """
-        answers = self._engine._answers(self.name)
+        answers = self._engine.answers(self.name)
         return complete_since(answers.query, answers.state)
 
     def result(self, end: Moment | None = None) -> pa.Table:
@@ -123,8 +150,8 @@ class ContinuousQuery:
     def bound(self) -> Bound:
         """How much state the query can need: slices times groups, as far as these can be counted."""
         registered = self._registered
-        stream = self._engine.registry.stream(registered.row.stream)
-        return bound_of(registered.needs, registered.keep, stream.delay)
+        feed = self._engine.registry.feed(registered.query.block.feed)
+        return bound_of(registered.needs, registered.keep, feed.delay)
 
     def metrics(self) -> dict[str, Any]:
         """Its state in numbers."""
@@ -163,7 +190,7 @@ class ContinuousQuery:
             return answer(newer)
 
     def _readable(self, failed: bool) -> Answers:
-        answers = self._engine._answers(self.name)
+        answers = self._engine.answers(self.name)
         if answers.query.failed and not failed:
             raise EngineError(
                 "query-failed",

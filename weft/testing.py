@@ -318,6 +318,16 @@ def costs(engine: Engine, stream: str) -> Costs:
 
 
 @contextmanager
+def without(engine: Engine, stream: str, *stages: str) -> Iterator[None]:
+    """Leave stages out of the stream's ticks, to show what they are for."""
+    ticks = ticker(engine, stream)
+    names = {stage.name for stage in ticks.stages}
+    assert names.issuperset(stages), f"the stages of a tick are {', '.join(sorted(names))}"
+    with patch.object(ticks, "without", frozenset(stages)):
+        yield
+
+
+@contextmanager
 def around_ticks(engine: Engine, stream: str, act: Callable[[Callable[[], None]], None]) -> Iterator[None]:
     """Put something around every tick of a stream: `act` is called in its place, with the tick to run."""
     ticks = ticker(engine, stream)

@@ -60,7 +60,7 @@ def test_cutting_loses_nothing(folder: str) -> None:
             tree = compile_relation(block.given, STREAMS, FakeAggregates())
             query = compile_query(block.given, STREAMS, FakeAggregates())
             assert cut(tree) == query and sewn(query) == tree, f"{path}:{block.line}"
-            assert query.feeds == feeds(tree) == (query.stream,)
+            assert query.feeds == feeds(tree) == (query.block.feed,)
 
 
 def test_a_block_has_all_that_is_read_of_the_feed() -> None:

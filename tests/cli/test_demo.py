@@ -13,7 +13,6 @@ import pytest
 from tests.cli.command import refuse, run, share_session, succeed_json
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.windows import Running
-from weft.cli.ticks import Tick
 from weft.demo.compare import difference, pick_windows
 from weft.demo.packets import DELAY_SECONDS, FILE_SECONDS, SCHEMA, START, Packets, make_packets, write_packets
 from weft.demo.progress import Progress
@@ -22,6 +21,7 @@ from weft.demo.run import dropped_packets
 from weft.demo.view import LiveDemo
 from weft.feeds.streams import define_stream
 from weft.sql.bind import compile_query
+from weft.tick.events import TickCommitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,8 +120,11 @@ def test_packets_that_no_window_can_use(packets: Packets) -> None:
 
 def test_what_is_counted_as_work() -> None:
     progress = Progress(1000, make_queries(count=10, seed=1), base_nodes=3, watermark=START + 20 * SECOND)
-    progress.add(Tick("packets", 0, 600, 1, 10, 5, 40, 1.0))
-    progress.add(Tick("packets", 1, 400, 1, 10, 5, 10, 0.5))
+    for number, rows, partial_rows, seconds in [(0, 600, 40, 1.0), (1, 400, 10, 0.5)]:
+        progress.add(TickCommitted(
+            stream="packets", batch_id=number, rows=rows, dead=0, jobs=1, queries=10, nodes=5, partial_rows=partial_rows,
+            predicted_seconds=None, amounts={}, committed_at="", watermark_before=None, watermark=None,
+            seconds={"spark": seconds}))
     assert (progress.separate_work, progress.shared_work) == (10 * 1000, 3 * 1000 + 50)
     assert progress.rows_per_second == 800
     assert progress.windows_closed == sum(20 // query.slide for query in progress.queries if query.slide)

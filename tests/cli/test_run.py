@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import refuse, run, share_session, succeed, succeed_json
-from weft.cli.display import LiveDisplay
 from weft.cli.run import start_spark
 from weft.engine import Engine
+from weft.terminal.display import LiveDisplay
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cli.command import succeed, succeed_json
-from weft.cli.values import day_text, values
+from weft.terminal.values import day_text, values
 
 MOMENTS = pa.timestamp("us", "UTC")
 YEAR_10000 = 253_402_300_800_000_000

@@ -64,11 +64,6 @@ class Query:
         [block] = self.blocks
         return block
 
-    @property
-    def stream(self) -> str:
-        """The stream whose network answers the query."""
-        return self.block.feed
-
     def __str__(self) -> str:
         lines = []
         for block in self.blocks:

@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 from weft.cli import calibrate, change, demo, inspect, results, run
-from weft.cli.exits import USERS_FAULT, WEFTS_FAULT, OurFault
 from weft.errors import ConfigError, WeftError
+from weft.terminal.exits import USERS_FAULT, WEFTS_FAULT, OurFault
 
 
 class _Group(TyperGroup):

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.output import console, print_json, say, text_table
 from weft.cli.state import JsonOption, StateOption, open_state
+from weft.terminal.output import console, print_json, say, text_table
 
 EXAMPLES = """[bold]Examples[/bold]
 

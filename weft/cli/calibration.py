@@ -36,7 +36,7 @@ SPAN = 20_000_000
 EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("spark",), ("job", "read", "test", "group", "key", "measure", "out")),
     (("merge",), ("derive",)),
-    (("commit", "tend"), ("node", "store")),
+    (("commit", "tend", "sweep"), ("node", "store")),
     (("finish",), ("family", "visit")),
     (("plan", "learn", "mend"), ()),
 )
@@ -183,8 +183,8 @@ def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observ
             mark = BatchMark("calibration", number, str(number))
             rows = spark.read.schema(SCHEMA).parquet(str(path))
             ticker.run(SparkBatch(project(rows, ticker.stream), mark, ticker.stream))
-            if number >= WARM_UP:
-                yield Observation(probe.name, ticker.last["amounts"], ticker.last["seconds"])
+            if number >= WARM_UP and ticker.last is not None:
+                yield Observation(probe.name, ticker.last.amounts, ticker.last.seconds)
 
 
 def _write_rows(path: Path, rows: int, number: int) -> None:

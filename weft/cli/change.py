@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.output import print_json
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
 from weft.errors import EngineError
+from weft.terminal.output import print_json
 
 REGISTER_EXAMPLES = """[bold]Examples[/bold]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli.exits import OurFault
+from weft.terminal.exits import OurFault
 
 EXAMPLES = """[bold]Examples[/bold]
 

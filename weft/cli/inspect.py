@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli.output import console, many, print_json, say, text_table
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
 from weft.cli.tables import metrics_table, number_text, queries_table
-from weft.cli.values import from_micros
 from weft.errors import ConfigError, Problem
+from weft.terminal.output import console, many, print_json, say, text_table
+from weft.terminal.values import from_micros
 
 if TYPE_CHECKING:
     from weft.engine import Engine

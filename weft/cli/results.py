@@ -15,10 +15,10 @@ import pyarrow as pa
 import typer
 
 from weft.algebra.windows import Sliced
-from weft.cli.output import console, many, plain, print_json, rows_table, say
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
-from weft.cli.values import for_csv, from_micros, values
 from weft.errors import EngineError
+from weft.terminal.output import console, many, plain, print_json, rows_table, say
+from weft.terminal.values import for_csv, from_micros, values
 
 if TYPE_CHECKING:
     from weft.engine import Engine

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli.display import Display, make_display
-from weft.cli.exits import INTERRUPTED
-from weft.cli.output import many, say
-from weft.cli.spark_output import jvm_output_to
 from weft.errors import StreamError
 from weft.feeds.address import is_address
+from weft.terminal.display import Display, make_display
+from weft.terminal.output import many, say
+from weft.terminal.running import StopSignals, Worker
+from weft.terminal.spark_output import jvm_output_to
 
 if TYPE_CHECKING:
     from weft.config import Config
@@ -34,7 +28,6 @@ weft run examples/payments/weft.toml --available-now
 
 weft run weft.toml --plain > weft.log &"""
 LOOK_SECONDS = 0.25
-SAME_SIGNAL_SECONDS = 1.0
 
 
 def run(
@@ -67,7 +60,7 @@ def run(
         say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")
         start_spark(engine, settings.state)
         signals.take()
-        with make_display(plain=plain, as_json=as_json) as display:
+        with make_display(engine, plain=plain, as_json=as_json) as display:
             drive(engine, trigger or settings.trigger, display, signals.asked, available_now=available_now)
 
 
@@ -95,7 +88,7 @@ def drive(engine: Engine, trigger: str, display: Display, asked: threading.Event
     if worker is None:
         engine.start(trigger=trigger)
     try:
-        while not asked.is_set() and (not worker.done if worker is not None else running(engine)):
+        while not asked.is_set() and (not worker.done if worker is not None else engine.running):
             display.show(engine.metrics())
             asked.wait(LOOK_SECONDS)
         if asked.is_set():
@@ -106,71 +99,3 @@ def drive(engine: Engine, trigger: str, display: Display, asked: threading.Event
             worker.join()
     finally:
         display.show(engine.metrics(), last=True)
-
-
-def running(engine: Engine) -> bool:
-    """Whether every stream of the engine still runs."""
-    active = {query.name for query in engine.spark.streams.active}
-    return {f"weft {name}" for name in engine.registry.streams()} <= active
-
-
-class Worker:
-    """A call in a thread of its own; join raises what it raised."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call = call
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="weft-run", daemon=True)
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        return not self._thread.is_alive()
-
-    def join(self) -> None:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def _run(self) -> None:
-        try:
-            self._call()
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            self._error = error
-
-
-class StopSignals:
-    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second signal leaves at once."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self._first = 0.0
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> Self:
-        self.take()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def take(self) -> None:
-        """Handle the signals from now on; again after Spark's start, which brings a handler that cancels its jobs."""
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                handler = signal.signal(number, self._handle)
-                self._before.setdefault(number, handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked.is_set():
-            self._first = time.monotonic()
-            self.asked.set()
-        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second signal.
-        elif time.monotonic() - self._first > SAME_SIGNAL_SECONDS:
-            # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call, and
-            # libraries would tell of what is not closed.
-            sys.stdout.write("\x1b[?25h\n" if sys.stdout.isatty() else "")
-            sys.stdout.flush()
-            os._exit(INTERRUPTED)

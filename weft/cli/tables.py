@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from weft.cli.output import cell, text_table
+from weft.terminal.output import cell, text_table
 
 SQL_WIDTH = 80
 # With less room for its text a query is no line of a table any more.

@@ -46,7 +46,7 @@ def check_queries(config: Config) -> tuple[dict[str, tuple[Query, Needs]], tuple
         elif not _follows(outcome, broken, unreadable):
             problems.append(_problem(config, query, outcome))
     # A query of a stream that is wrong was checked, and means nothing yet.
-    whole = {name: (query, needs) for name, (query, needs) in compiled.items() if query.stream in config.streams}
+    whole = {name: pair for name, pair in compiled.items() if config.streams.keys() >= set(pair[0].feeds)}
     return whole, tuple(problems)
 
 
@@ -72,7 +72,7 @@ def networks(config: Config) -> Iterator[Network]:
     """The network of every stream, as the configuration alone would have it."""
     compiled, _ = check_queries(config)
     for stream in sorted(config.streams):
-        of_stream = {name: needs for name, (query, needs) in compiled.items() if query.stream == stream}
+        of_stream = {name: needs for name, (query, needs) in compiled.items() if stream in query.feeds}
         yield build_network(stream, of_stream)
 
 
@@ -83,7 +83,7 @@ def bounds(config: Config) -> dict[str, Bound]:
     for name, (query, needs) in sorted(compiled.items()):
         keep = config.queries[name].keep
         duration = None if keep == "forever" else parse_duration(keep)
-        bound_by_query[name] = bound_of(needs, duration, config.streams[query.stream].stream.delay)
+        bound_by_query[name] = bound_of(needs, duration, config.streams[query.block.feed].stream.delay)
     return bound_by_query
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.cli.ticks import Tick
 from weft.demo.queries import DemoQuery
+from weft.tick.events import TickCommitted
 
 
 @dataclass
 class Progress:
-    """Everything the view shows. Written by the demo's own thread and by the thread that runs ticks."""
+    """Everything the view shows. Written by the demo's own thread and by the thread that hears of ticks."""
 
     rows: int
     queries: Sequence[DemoQuery]
@@ -24,12 +24,12 @@ class Progress:
     watermark: int | None = None
     late_rows: int = 0
     results: dict[str, pa.Table] = field(default_factory=dict)
-    ticks: list[Tick] = field(default_factory=list)
+    ticks: list[TickCommitted] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     began: float | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, tick: Tick) -> None:
+    def add(self, tick: TickCommitted) -> None:
         with self._lock:
             self.ticks.append(tick)
 
@@ -40,7 +40,7 @@ class Progress:
     @property
     def rows_per_second(self) -> float:
         """Rows over the time that ticks took: what the engine can do, not what was sent to it."""
-        seconds = sum(tick.seconds for tick in self.ticks[1:]) if len(self.ticks) > 1 else 0.0
+        seconds = sum(tick.took for tick in self.ticks[1:]) if len(self.ticks) > 1 else 0.0
         return sum(tick.rows for tick in self.ticks[1:]) / seconds if seconds else 0.0
 
     @property

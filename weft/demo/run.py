@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from weft.cli.run import StopSignals, Worker, running
-from weft.cli.spark_output import jvm_output_to
-from weft.cli.ticks import following_ticks
 from weft.demo.compare import Comparison, compare, pick_windows
 from weft.demo.packets import SCHEMA, WATERMARK, Packets, make_packets, write_packets
 from weft.demo.progress import Progress
 from weft.demo.queries import FEATURED, DemoQuery, make_queries
 from weft.demo.view import DemoView, make_view
 from weft.errors import EngineError
+from weft.terminal.running import StopSignals, Worker
+from weft.terminal.spark_output import jvm_output_to
+from weft.tick.events import TickCommitted
 
 if TYPE_CHECKING:
     from weft.engine import Engine
@@ -56,9 +56,10 @@ def run_demo(options: Options) -> bool:
 
     queries = make_queries(count=options.queries, seed=options.seed)
     progress = Progress(options.rows, queries)
-    with _folder(options.folder) as folder, following_ticks(progress.add), StopSignals() as signals:
+    with _folder(options.folder) as folder, StopSignals() as signals:
         asked = signals.asked
         engine = Engine(folder / "state")
+        engine.listen(progress.add, [TickCommitted])
         try:
             with make_view(progress, plain=options.plain) as view:
                 packets = _prepare(engine, options, queries, folder, view)
@@ -108,7 +109,7 @@ def _stream(engine: Engine, packets: Packets, options: Options, folder: Path, pr
     sent, due = 1, time.monotonic() + interval
     end = due + max(LONGEST_SECONDS, 2 * options.seconds)
     engine.start()
-    while (sent < len(packets.files) or len(progress.ticks) < sent) and running(engine):
+    while (sent < len(packets.files) or len(progress.ticks) < sent) and engine.running:
         if asked.is_set():
             raise KeyboardInterrupt
         now = time.monotonic()

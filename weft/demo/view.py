@@ -16,9 +16,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.output import cell, console, rows_table
-from weft.cli.values import from_micros
 from weft.demo.progress import Progress
+from weft.terminal.output import cell, console, rows_table
+from weft.terminal.values import from_micros
 
 FEATURED_ROWS = 3
 
@@ -64,7 +64,7 @@ class PlainDemo:
             tick = progress.ticks[self._shown]
             self._shown += 1
             done = sum(one.rows for one in progress.ticks[: self._shown])
-            self._line(f"tick {tick.batch_id}: {tick.rows:,} rows in {tick.seconds:.2f} s, {tick.jobs} Spark jobs, "
+            self._line(f"tick {tick.batch_id}: {tick.rows:,} rows in {tick.took:.2f} s, {tick.jobs} Spark jobs, "
                        f"{done / progress.rows:.0%} of all rows; {progress.windows_closed:,} windows closed, "
                        f"{_top(progress)}")
 
@@ -135,7 +135,7 @@ def _numbers(progress: Progress) -> Table:
         ("queries", f"{len(progress.queries):,}", nodes),
         ("windows closed", f"{progress.windows_closed:,}", f"watermark {watermark}"),
         ("rows too late", f"{progress.late_rows:,}", "for every window of every query"),
-        ("Spark jobs per tick", f"{last.jobs if last else 0}", f"{last.seconds if last else 0:.2f} s the last tick"),
+        ("Spark jobs per tick", f"{last.jobs if last else 0}", f"{last.took if last else 0:.2f} s the last tick"),
         ("work saved", f"{progress.saved:,.0f} x", "rows aggregated by separate queries over rows aggregated here"),
         ("", f"{progress.separate_work:,}", "rows for separate queries: queries x rows"),
         ("", f"{progress.shared_work:,}", "rows here: base nodes x rows + partial rows made by ticks"),

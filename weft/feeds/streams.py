@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.algebra.schema import FeedSchema
 from weft.algebra.types import STRING, TIMESTAMP, DataType
-from weft.algebra.windows import duration_text, micros
+from weft.algebra.windows import Clock, duration_text, micros
 from weft.errors import SqlError, StreamError
 from weft.sql.ddl import Duration, parse_duration, parse_schema
 
@@ -43,7 +43,10 @@ Columns = tuple[tuple[str, DataType], ...]
 
 @dataclass(frozen=True)
 class Stream:
-    """A registered stream. `source` is None for one that is handed over as a DataFrame each time."""
+    """A registered stream, the first kind of feed.
+
+    `source` is None for one that is handed over as a DataFrame each time.
+    """
 
     name: str
     columns: Columns
@@ -66,6 +69,16 @@ class Stream:
     @property
     def schema(self) -> FeedSchema:
         return FeedSchema(self.name, dict(self.columns), self.event_time, dict(self.unusable))
+
+    @property
+    def clock(self) -> Clock:
+        """What its windows are measured by."""
+        return Clock.EVENT_TIME
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams whose batches bring its rows: itself."""
+        return (self.name,)
 
     @property
     def delay(self) -> int:

@@ -1,4 +1,4 @@
-"""The planner of a stream: the plan for the queries that are registered now, made once for each set of them.
+"""The planner of a feed: the plan for the queries that are registered now, made once for each set of them.
 
 Needs no Spark and no tick: whoever explains a network plans it in the same way as the tick that runs it.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from weft.failpoint import failpoint
-from weft.feeds.streams import Stream
+from weft.feeds.feed import Feed
 from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
@@ -26,18 +27,18 @@ from weft.store.state import StreamState
 
 
 class Planner:
-    """Plans a stream; safe to use from several threads."""
+    """Plans a feed; safe to use from several threads."""
 
     def __init__(
-        self, stream: Stream, registry: Registry, catalog: Catalog, committed: CommittedState, sharing: str = "auto"
+        self, feed: Feed, registry: Registry, catalog: Catalog, committed: CommittedState, sharing: str = "auto"
     ) -> None:
-        self.stream = stream
+        self.feed = feed
         self._registry, self._committed = registry, committed
         # A tick, a search and a move of queries take turns; a tick moves queries itself.
         self.turn, self._planning = threading.RLock(), threading.Lock()
         self._plan: Plan | None = None
         with catalog.read() as snapshot:
-            self.optimizer = Optimizer(stream.name, sharing, Costs.from_definition(snapshot.costs()))
+            self.optimizer = Optimizer(feed.name, sharing, Costs.from_definition(snapshot.costs()))
 
     @property
     def last(self) -> Plan | None:
@@ -48,18 +49,25 @@ class Planner:
     def state(self) -> StreamState:
         return self._committed.current
 
+    def numbers(self) -> dict[str, Any]:
+        """The plan in numbers, and how it was chosen, as far as this process knows."""
+        searched, plan = self.optimizer.last, self._plan
+        made = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
+        prices = {} if searched is None else searched.result.prices
+        return {**made, **{name: round(price, 4) for name, price in prices.items()}}
+
     def queries(self) -> dict[str, Registered]:
-        """The stream's queries that have not failed, as they are registered now."""
-        return self._registry.queries(self.stream.name, failed=False)
+        """The feed's queries that have not failed, as they are registered now."""
+        return self._registry.queries(self.feed.name, failed=False)
 
     def plan(self) -> Plan:
         """The plan for the queries that are registered now."""
         # A single thread plans at a time: a plan that was begun before the queries changed must not be a tick's.
         with self._planning:
-            version = (self._registry.version(self.stream.name), self.optimizer.generation)
+            version = (self._registry.version(self.feed.name), self.optimizer.generation)
             if self._plan is None or self._plan.version != version:
                 facts = facts_of(self.state)
-                self._plan = make_plan(self.stream.name, version, self.queries(), self.optimizer, facts)
+                self._plan = make_plan(self.feed.name, version, self.queries(), self.optimizer, facts)
             return self._plan
 
     def propose(self, query: Registered) -> tuple[Plan, Plan]:
@@ -68,7 +76,7 @@ class Planner:
         moved = self.optimizer.place({**queries, query.name: query}, facts, query.name)
         placed = query.elsewhere(moved) if moved is not None else query
         before, after = (
-            make_plan(self.stream.name, (0, 0), chosen, self.optimizer, facts)
+            make_plan(self.feed.name, (0, 0), chosen, self.optimizer, facts)
             for chosen in (queries, {**queries, query.name: placed})
         )
         return before, after
@@ -88,9 +96,9 @@ class Planner:
     def place(self, placements: Mapping[str, Placement]) -> None:
         """Move queries: the next tick keeps their rows elsewhere, and what is stored stays where it is."""
         with self.turn:
-            rows = {name: query.row for name, query in self._registry.queries(self.stream.name).items()}
+            rows = {name: query.row for name, query in self._registry.queries(self.feed.name).items()}
             if elsewhere(rows, placements):
-                self._registry.change(moves(self.stream.name, placements), "place-inside")
+                self._registry.change(moves(self.feed.name, placements), "place-inside")
                 failpoint("place-after")
 
     def _forget_pasts(self) -> None:

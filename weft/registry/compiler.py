@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from weft.algebra.query import Query
 from weft.algebra.stored import FORMAT, from_json, to_json
 from weft.errors import WeftError
+from weft.feeds.feed import stream_of
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
 from weft.store.records import FormRow, QueryRow
@@ -123,4 +124,4 @@ def compile_row(row: QueryRow, declared: Declared) -> Registered:
     from weft.sql.bind import compile_query
 
     query = compile_query(row.sql, declared.schemas, declared.aggregates)
-    return Registered(replace(row, stream=query.stream), query, declared.aggregates)
+    return Registered(replace(row, stream=stream_of(query, declared.feeds)), query, declared.aggregates)

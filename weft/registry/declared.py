@@ -10,6 +10,7 @@ from typing import Any
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.schema import FeedSchema
 from weft.errors import SqlError, StreamError, WeftError
+from weft.feeds.feed import Feed
 from weft.feeds.streams import Stream
 from weft.registry.accepted import accepted_aggregates, accepted_streams
 from weft.store.snapshot import Reader
@@ -36,9 +37,14 @@ class Declared:
         aggregates, refused = accepted_aggregates(definitions, self.refused_aggregates)
         return Declared(streams, refused_streams, aggregates, refused, self.folder, definitions)
 
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """What queries may stand on."""
+        return self.streams
+
     @cached_property
     def schemas(self) -> Mapping[str, FeedSchema]:
-        return {name: stream.schema for name, stream in self.streams.items()}
+        return {name: feed.schema for name, feed in self.feeds.items()}
 
     def stream(self, name: str) -> Stream:
         """The stream of this name."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from weft.errors import EngineError
+from weft.feeds.feed import Feed
 from weft.feeds.streams import Stream
 from weft.registry.compiler import QueryCompiler, RefusedQuery
 from weft.registry.declared import Declared
@@ -80,6 +81,10 @@ class KnownRegistrations:
         """The stream of this name."""
         self._followed()
         return self._declared.stream(name)
+
+    def feed(self, name: str) -> Feed:
+        """The feed of this name; every feed is a stream so far."""
+        return self.stream(name)
 
     def streams(self) -> dict[str, Stream]:
         """The accepted streams by name."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from weft.errors import EngineError, StreamError, WeftError
 from weft.failpoint import failpoint
+from weft.feeds.streams import Stream
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
-from weft.spark.checkpoint import read_mark
+from weft.spark.checkpoint import BatchMark, read_mark
+from weft.spark.compute import Arrived
 from weft.spark.durations import durations_of, stages_of
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.moved import Move, follow, move_of
@@ -29,8 +31,6 @@ from weft.watch.stopwatch import OTHER, Stopwatch, added, whole
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from weft.tick.ticker import Ticker
 
 log = logging.getLogger("weft.spark")
 
@@ -65,13 +65,43 @@ def leftovers_allowed(session: SparkSession) -> Iterator[None]:
             session.conf.unset(name) if before is None else session.conf.set(name, before)
 
 
+class Ticks(Protocol):
+    """What the batches of a stream are handed to; the ticker in weft/tick."""
+
+    @property
+    def stream(self) -> Stream:
+        """The stream that the batches are of."""
+
+    @property
+    def seconds(self) -> float:
+        """How long the newest tick took here."""
+
+    def start_anew(self) -> None:
+        """Be as the catalog is."""
+
+    def note_path(self) -> None:
+        """Keep that Spark's notes have the stream's files where they are now."""
+
+    def numbered(self, batch: BatchMark) -> BatchMark:
+        """The batch under the number that it has here."""
+
+    def run(self, batch: Arrived) -> None:
+        """Run the tick of a batch."""
+
+    def telling_later(self) -> AbstractContextManager[None]:
+        """The tick that runs meanwhile is told by `tell`."""
+
+    def tell(self, around: Mapping[str, float]) -> None:
+        """Tell of the newest tick, with the stages around it."""
+
+
 class Runner:
     """Starts and stops the streaming query of one stream."""
 
     def __init__(
         self,
         session: SparkSession,
-        ticker: Ticker,
+        ticker: Ticks,
         dataframe: DataFrame | None,
         checkpoint: str,
         status: StreamStatus,
@@ -276,7 +306,7 @@ class Runner:
             if durations is None and not now and self.active:
                 return
             self._untold = None
-            ours = whole(watch.seconds, function - sum(self._ticker.last.get("seconds", {}).values()), OTHER)
+            ours = whole(watch.seconds, function - self._ticker.seconds, OTHER)
             try:
                 self._ticker.tell(ours if durations is None else added(ours, stages_of(durations, function)))
             except Exception:  # what is committed stays; who stops a stream for its numbers?

@@ -147,6 +147,19 @@ def publish(
     return Published(after, active, revision, alone)
 
 
+def publish_finished(
+    products: Sequence[tuple[str, Product]], network: Network, state: StreamState, storage: Storage
+) -> StreamState:
+    """Store the windows that were finished ahead and make them visible; the state with them."""
+    segments = write_products(products, state.stream, state.plan_version, storage.backend)
+    failpoint("finish-written")
+    with storage.catalog.write() as catalog:
+        stored = catalog.add_segments(segments)
+        failpoint("finish-inside")
+    failpoint("finish-after")
+    return replace(state, synopses=with_files(network, state, [], stored))
+
+
 def _taking_effect(
     planned: Mapping[str, Registered], waiting: Iterable[QueryRow], after: StreamState
 ) -> dict[str, QueryChange]:

@@ -1,68 +1,92 @@
 """A tick: one micro-batch and everything that it makes due, committed as a whole.
 
-Order: plan, aggregate on Spark, judge lateness, derive coarser nodes, write files, commit; then finish the windows
-that closed for those who want them at once, seal closed slices, and delete what nobody can need.
-The commit is one catalog transaction; before it nothing of the tick is visible, after it everything is. A tick that
-runs again after a crash writes its files anew, under other names, and commits once; what no catalog names is garbage.
+Its stages, in order: open, plan, compute (aggregate on Spark, judge lateness, derive coarser nodes), learn, commit;
+then finish the windows that closed for those who want them at once, tend (seal closed slices), sweep what nobody can
+need, and tell. The commit is one catalog transaction; before it nothing of the tick is visible, after it everything is.
+A tick that runs again after a crash writes its files anew, under other names, and commits once; what no catalog names
+is garbage.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any
 
-from weft.failpoint import failpoint, failpoint_soon
-from weft.optimize.learn import learn
+from weft.failpoint import failpoint
+from weft.feeds.streams import Stream
+from weft.optimize.learn import Lesson, facts_of, learn
 from weft.optimize.planner import Planner
-from weft.optimize.planning import Plan, late_readers
-from weft.plan.cost import Costs, add
-from weft.plan.facts import Facts
-from weft.registry.changes import failures
-from weft.registry.registered import Registered
+from weft.optimize.planning import late_readers
+from weft.plan.cost import Costs
 from weft.registry.registry import Registry
-from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
-from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
-from weft.spark.dead import NO_LETTERS, DeadLetters
-from weft.spark.failure import lost_with_executor
-from weft.spark.level0 import Statement, statements
-from weft.store.change import write_products
+from weft.spark.compute import Arrived
 from weft.store.committed import CommittedState
-from weft.store.derive import NewRows
 from weft.store.finish import finish
 from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState
 from weft.store.storage import Storage
 from weft.store.tend import sweep, tend
+from weft.tick.account import in_numbers
 from weft.tick.batches import is_done, numbered
-from weft.tick.commit import Harvest, publish, with_files, write
+from weft.tick.bus import Bus
+from weft.tick.commit import Harvest, publish, publish_finished, write
+from weft.tick.compute_step import ComputeStep
+from weft.tick.events import TickCommitted, TickFailed
+from weft.tick.stages import (
+    Arrival,
+    Committed,
+    Computed,
+    Finished,
+    Opened,
+    Planned,
+    Stage,
+    Swept,
+    Tended,
+    run_stages,
+)
+from weft.watch.status import one_line
 from weft.watch.stopwatch import Stopwatch, added
 
 log = logging.getLogger("weft.tick")
-
-# Executors may be lost over and over; a tick that has no luck so often stops the stream, which then starts it again.
-ATTEMPTS = 5
 
 
 class Ticker:
     """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
 
-    def __init__(self, planner: Planner, committed: CommittedState, registry: Registry, storage: Storage) -> None:
-        self.stream, self.planner = planner.stream, planner
-        # How the newest tick went here; and as it was told to all, whole, with what Spark did around it.
-        self.last: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
+    def __init__(
+        self,
+        stream: Stream,
+        planner: Planner,
+        committed: CommittedState,
+        registry: Registry,
+        storage: Storage,
+        bus: Bus,
+    ) -> None:
+        self.stream, self.planner = stream, planner
+        # How the newest tick went here, and whether it was told to all, whole, with what Spark did around it.
+        self.last: TickCommitted | None = None
         self._untold, self._tells_later = False, False
-        self._committed, self._registry = committed, registry
+        self._committed, self._registry, self._bus = committed, registry, bus
         self._storage, self._catalog, self._backend = storage, storage.catalog, storage.backend
-        # The plan that was written as Spark SQL last, and that.
-        self._spelled: tuple[Plan, tuple[Statement, ...]] | None = None
+        self._compute = ComputeStep(planner, registry, storage.backend)
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
         self._tidy = False
+        self.stages = (
+            Stage("open", (Arrival,), Opened, self._open),
+            Stage("plan", (Arrival, Opened), Planned, self._plan),
+            Stage("compute", (Arrival, Planned), Computed, self._run_compute),
+            Stage("learn", (Computed,), Lesson, self._learn),
+            Stage("commit", (Arrival, Planned, Computed), Committed, self._commit, beside=(Lesson,)),
+            Stage("finish", (Opened, Computed, Committed), Finished, self._finish),
+            Stage("tend", (Computed, Committed), Tended, self._tend),
+            Stage("sweep", (Committed,), Swept, self._sweep),
+            Stage("tell", (Arrival, Opened, Planned, Computed, Committed), TickCommitted, self._tell, beside=(Lesson,)),
+        )
+        # The stages that are left out, so that a test can show what each is for.
+        self.without: Collection[str] = ()
 
     @property
     def state(self) -> StreamState:
@@ -70,12 +94,9 @@ class Ticker:
         return self._committed.current
 
     @property
-    def _state(self) -> StreamState:
-        return self._committed.current
-
-    @_state.setter
-    def _state(self, state: StreamState) -> None:
-        self._committed.put(state)
+    def seconds(self) -> float:
+        """How long the newest tick took here, without what Spark did around it."""
+        return 0.0 if self.last is None else self.last.took
 
     def start_anew(self) -> None:
         """Be as the catalog is, however it came to be so: another process may have run this stream meanwhile."""
@@ -97,73 +118,102 @@ class Ticker:
     def run(self, batch: Arrived) -> None:
         """Run the tick of a batch; does nothing for a batch that is committed already."""
         watch = Stopwatch()
-        with self._tick_under_way(watch):
-            with watch.stage("open"):
-                if self._open(batch.mark):
-                    return
-            self._tidy = False
-            self._run(batch, watch)
-            self._tidy = True
-        if not self._tells_later:
-            self.tell({})
+        try:
+            with self._tick_under_way(watch):
+                made = run_stages(self.stages, Arrival(batch, watch), self.without)
+                self._tidy = self._tidy or made.get(Committed) is not None
+        except Exception as error:
+            failed = TickFailed(self.stream.name, batch.mark.batch_id, one_line(error))
+            self._bus.emit(*self._compute.take_stopped(), failed)
+            raise
+        tick = made.get(TickCommitted)
+        if tick is not None:
+            self.last, self._untold = replace(tick, seconds=watch.stop()), True
+            # At once, since others may wait for it; the tick itself is told when Spark has said how long it took.
+            self._bus.emit(*self._compute.take_stopped(), *self.last.closed())
+            if not self._tells_later:
+                self.tell({})
 
-    def _open(self, mark: BatchMark) -> bool:
-        """Be ready for a batch; True where it is committed already."""
+    def _open(self, arrival: Arrival) -> Opened | None:
+        """Be ready for a batch; None where it is committed already."""
         if not self._tidy:
             # A tick that failed on its way may have changed more than it lived to note here.
             self._committed.load()
         with self._catalog.read() as reader:
-            done = is_done(mark, self._state, reader)
+            done = is_done(arrival.batch.mark, self.state, reader)
             # Somebody may have calibrated meanwhile.
             self.planner.optimizer.take_prices(Costs.from_definition(reader.costs()))
         if done:
-            return True
+            return None
         if not self._tidy:
             clear_orphans(self.stream.name, self._storage)
             # Before anything is written: a disk that is full of what nobody needs must not stay full of it.
             sweep(self._storage)
-        return False
+        # Until the tick is over.
+        self._tidy = False
+        return Opened(self.state.watermark)
 
-    def _run(self, batch: Arrived, watch: Stopwatch) -> None:
-        """The tick itself, stage by stage."""
-        watermark = self._state.watermark
-        with watch.stage("plan"):
-            before = batch.jobs()
-            self._registry.refresh()
-            self.planner.move_what_should()
-            revision = self._registry.revision
-        plan, found, new, letters = self._compute_again(batch, watch)
-        with watch.stage("learn"):
-            lesson = learn(self._state, plan.network, new, found.rows, found.newest, self._backend)
-        with watch.stage("commit"):
-            self._commit(plan, revision, Harvest(batch.mark, found, new, letters, lesson.facts))
-        with watch.stage("finish"):
-            self._finish(plan, watermark)
-        with watch.stage("tend"):
-            self._state = tend(
-                self._state,
-                plan.network,
-                plan.reach,
-                late_readers(self.planner.queries()) if self._state.has_ledgers else {},
-                self._storage,
-            )
-            # Only now: what left the catalog long ago may still be of the state that was read until here.
-            sweep(self._storage)
+    def _plan(self, arrival: Arrival, opened: Opened) -> Planned:
+        """Know what is registered, and move the queries that should be kept elsewhere."""
+        jobs = arrival.batch.jobs()
+        self._registry.refresh()
+        self.planner.move_what_should()
+        return Planned(self._registry.revision, jobs)
+
+    def _run_compute(self, arrival: Arrival, planned: Planned) -> Computed:
+        return self._compute.run(arrival)
+
+    def _learn(self, computed: Computed) -> Lesson:
+        found = computed.found
+        return learn(self.state, computed.plan.network, computed.new, found.rows, found.newest, self._backend)
+
+    def _commit(self, arrival: Arrival, planned: Planned, computed: Computed, lesson: Lesson | None) -> Committed:
+        """Write the files and make them visible with everything else that the tick changed."""
+        mark, plan, letters = arrival.batch.mark, computed.plan, computed.letters
+        if letters.counts:
+            extra = {"stream": self.stream.name, "batch_id": mark.batch_id, **letters.counts}
+            log.warning("rows left out", extra=extra)
+        facts = facts_of(self.state) if lesson is None else lesson.facts
+        harvest = Harvest(mark, computed.found, computed.new, letters, facts)
+        written = write(harvest, plan, self.state, self._storage)
+        refused, delay = self._registry.refused(self.stream.name), self.stream.delay
+        done = publish(harvest, written, plan, planned.revision, self.state, delay, self._catalog, refused)
+        self._registry.activated(done.since, done.revision, alone=done.alone)
+        self._committed.put(done.state)
+        return Committed(done.state.watermark)
+
+    def _finish(self, opened: Opened, computed: Computed, committed: Committed) -> Finished:
+        """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
+        plan = computed.plan
+        products = finish(plan.families, plan.network, self.state, opened.watermark, self._backend)
+        if products:
+            self._committed.put(publish_finished(products, plan.network, self.state, self._storage))
+        return Finished(len(products))
+
+    def _tend(self, computed: Computed, committed: Committed) -> Tended:
+        """Seal closed slices, and merge small files."""
+        late = late_readers(self.planner.queries()) if self.state.has_ledgers else {}
+        self._committed.put(tend(self.state, computed.plan.network, computed.plan.reach, late, self._storage))
+        return Tended()
+
+    def _sweep(self, committed: Committed) -> Swept:
+        """Delete; only now, since what left the catalog long ago may still be of the state that was read until here."""
+        sweep(self._storage)
+        return Swept()
+
+    def _tell(
+        self,
+        arrival: Arrival,
+        opened: Opened,
+        planned: Planned,
+        computed: Computed,
+        committed: Committed,
+        lesson: Lesson | None,
+    ) -> TickCommitted:
+        """Put the tick into numbers."""
         failpoint("tick-end")
-        with watch.stage("tell"):
-            told = {
-                "batch_id": batch.mark.batch_id,
-                "rows": found.rows,
-                "dead": sum(letters.counts.values()),
-                "jobs": batch.jobs() - before,
-                "queries": len(plan.queries),
-                "nodes": len(plan.network.nodes),
-                "partial_rows": sum(rows.count for rows in new.rows.values()),
-                "predicted_seconds": round(self._predict(plan, lesson.tick), 4),
-                "amounts": self._done(plan, lesson.tick, new),
-                "committed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            }
-        self.last, self._untold = {**told, "seconds": watch.stop()}, True
+        prices = self.planner.optimizer.costs
+        return in_numbers(self.stream.name, arrival, opened, planned, computed, committed, lesson, prices)
 
     @contextmanager
     def telling_later(self) -> Iterator[None]:
@@ -176,100 +226,11 @@ class Ticker:
 
     def tell(self, around: Mapping[str, float]) -> None:
         """Tell everybody of the newest tick, once and whole, with the stages around it."""
-        if self._untold:
-            told = {**self.last, "seconds": added(self.last["seconds"], around)}
-            self.told, self._untold = told, False
+        if self._untold and self.last is not None:
+            told, self._untold = replace(self.last, seconds=added(self.last.seconds, around)), False
             with self._catalog.write() as catalog:
-                catalog.describe_tick(self.stream.name, told["batch_id"], told)
-            log.info("tick committed", extra={"stream": self.stream.name, **told})
-
-    def _predict(self, plan: Plan, tick: Facts) -> float:
-        """How long the tick should have taken."""
-        return self.planner.optimizer.costs.price(add(plan.amounts(tick).values()))
-
-    @staticmethod
-    def _done(plan: Plan, tick: Facts, new: NewRows) -> dict[str, float]:
-        """What the tick did, in the terms of the cost model."""
-        measured = {name: rows.count for name, rows in new.rows.items()}
-        return {name: round(amount) for name, amount in add(plan.amounts(tick, measured).values()).items()}
-
-    def _compute_again(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, BatchOutput, NewRows, DeadLetters]:
-        """Compute, and from the beginning when an executor took with it what was read already."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                # Anew with every attempt: rows that were held may be what was lost.
-                with batch.held() as rows:
-                    return self._compute_for_all(rows, watch)
-            except Exception as error:
-                if attempt == ATTEMPTS or not lost_with_executor(error):
-                    raise
-                log.warning("tick computed again", extra={"stream": self.stream.name, "attempt": attempt})
-        raise AssertionError("the last attempt returns or raises")
-
-    def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> tuple[Plan, BatchOutput, NewRows, DeadLetters]:
-        """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
-        try:
-            plan, found, new = self._compute(batch, watch)
-        except Exception as error:
-            if isinstance(error, OSError):
-                raise
-            with watch.stage("mend"):
-                batch, letters = batch.cleaned()
-        else:
-            with watch.stage("mend"):
-                letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
-            return plan, found, new, letters
-        apart = False
-        while True:
-            try:
-                plan, found, new = self._compute(batch, watch, apart=apart)
-                break
-            except Exception as error:
-                if is_of_infrastructure(error):
-                    raise
-                with watch.stage("mend"):
-                    stopped = self._stop_failing(batch)
-                if not stopped and apart:
-                    raise
-                # Again without them: with queries that were registered meanwhile, which may fail too. And where each
-                # works but not all together, one node after the other.
-                apart = not stopped
-        # What was taken out before is part of what arrived.
-        return plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters
-
-    def _stop_failing(self, batch: Arrived) -> bool:
-        """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
-        number = batch.mark.batch_id
-        queries = self.planner.queries()
-        needs = {name: queries[name].needs for name in sorted(queries, key=lambda name: _age(queries[name]))}
-        culprits = blame(batch, self.stream.name, needs, self._state.watermark, self._backend)
-        if not culprits:
-            return False
-        log.error("queries stopped", extra={"stream": self.stream.name, "batch_id": number, "reasons": culprits})
-        since = datetime.now(UTC).isoformat(" ", "seconds")
-        reasons = {name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()}
-        self._registry.change(failures(queries, reasons), "fail-inside")
-        return True
-
-    def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
-        with watch.stage("plan"):
-            plan = self.planner.plan()
-            parts = statements(plan.network, apart=True) if apart else self._statements(plan)
-        failpoint("spark-before")
-        failpoint_soon("spark-running")
-        with watch.stage("spark"):
-            found = batch.aggregate(plan.network, parts)
-        failpoint("spark-after")
-        with watch.stage("merge"):
-            new = merge_step(found, plan.network, parts, self._state.watermark, self._backend, batch.mark.batch_id)
-        failpoint("merge-after")
-        return plan, found, new
-
-    def _statements(self, plan: Plan) -> tuple[Statement, ...]:
-        """The plan's network as Spark SQL, written once a plan."""
-        if self._spelled is None or self._spelled[0] is not plan:
-            self._spelled = plan, statements(plan.network)
-        return self._spelled[1]
+                catalog.describe_tick(self.stream.name, told.batch_id, told.numbers())
+            self._bus.emit(told)
 
     def adopt(self) -> None:
         """Take over whichever checkpoint the stream has at its next batch, which follows the last one counted."""
@@ -285,34 +246,3 @@ class Ticker:
         """The batch under the number that it has here."""
         with self._catalog.read() as reader:
             return numbered(batch, reader.tick(self.stream.name))
-
-    def _commit(self, plan: Plan, revision: int, harvest: Harvest) -> None:
-        """Write the files and make them visible with everything else that the tick changed."""
-        if harvest.letters.counts:
-            extra = {"stream": self.stream.name, "batch_id": harvest.mark.batch_id, **harvest.letters.counts}
-            log.warning("rows left out", extra=extra)
-        written = write(harvest, plan, self._state, self._storage)
-        refused = self._registry.refused(self.stream.name)
-        done = publish(harvest, written, plan, revision, self._state, self.stream.delay, self._catalog, refused)
-        self._registry.activated(done.since, done.revision, alone=done.alone)
-        self._state = done.state
-
-    def _finish(self, plan: Plan, before: int | None) -> None:
-        """Store the windows that this tick closed. A crash before this loses none: they are merged when asked for."""
-        products = finish(plan.families, plan.network, self._state, before, self._backend)
-        if products:
-            version = self._state.plan_version
-            segments = write_products(products, self.stream.name, version, self._backend)
-            failpoint("finish-written")
-            with self._catalog.write() as catalog:
-                stored = catalog.add_segments(segments)
-                failpoint("finish-inside")
-            failpoint("finish-after")
-            self._state = replace(self._state, synopses=with_files(plan.network, self._state, [], stored))
-
-
-def _age(query: Registered) -> tuple[bool, int, datetime, str]:
-    """What queries are ordered by, the oldest first: since when a query is computed, and since when it is there."""
-    row = query.row
-    created = datetime.max.replace(tzinfo=UTC) if row.created_at is None else row.created_at
-    return row.from_batch is None, row.from_batch or 0, created, row.name

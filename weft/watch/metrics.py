@@ -6,14 +6,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from weft.errors import StateError
 from weft.watch.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
-    from weft.optimize.planner import Planner
-    from weft.spark.runner import Runner
     from weft.store.catalog import Catalog
     from weft.store.state import StreamState
 
@@ -21,17 +19,34 @@ if TYPE_CHECKING:
 LOOK_BACK = 10
 
 
+class Running(Protocol):
+    """Who runs a stream in this process, or ran it last."""
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs."""
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """What ended it, None for nothing."""
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """How the stream fares, as it was said here last."""
+
+
 def stream_metrics(
-    planner: Planner,
     state: StreamState,
     queries: int,
     catalog: Catalog,
-    runner: Runner | None,
+    runner: Running | None,
     told: Mapping[str, Any],
+    plan: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key."""
-    if runner is not None:
-        runner.tell()
+    """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key.
+
+    `told` is the newest tick that this process ran, `plan` the plan in numbers, as far as this process knows them.
+    """
     newest, synopses = state.max_event_time, state.synopses.values()
     last_tick = _last_tick(state, catalog, told)
     return {
@@ -51,11 +66,11 @@ def stream_metrics(
         "state_files": sum(len(one.files) for one in synopses),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
         "last_tick": last_tick,
-        "plan": _plan_metrics(planner),
+        "plan": dict(plan),
     }
 
 
-def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, Any]:
+def _status(stream: str, catalog: Catalog, runner: Running | None) -> dict[str, Any]:
     """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
     if runner is not None and runner.active:
         # No catalog is asked: one that is down must not hide that the stream runs, or what it waits for.
@@ -71,14 +86,6 @@ def _status(stream: str, catalog: Catalog, runner: Runner | None) -> dict[str, A
     if trouble is not None and said["process"] in (None, process()):
         return {**said, "status": FAILED, "error": str(trouble), "process": process()}
     return said
-
-
-def _plan_metrics(planner: Planner) -> dict[str, Any]:
-    """The plan in numbers, and how it was chosen, as far as this process knows."""
-    searched, plan = planner.optimizer.last, planner.last
-    found = {} if plan is None else {"trees": len(plan.network.trees), "from_rows": len(plan.network.base)}
-    prices = {} if searched is None else searched.result.prices
-    return {**found, **{name: round(price, 4) for name, price in prices.items()}}
 
 
 def _last_tick(state: StreamState, catalog: Catalog, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,14 +17,22 @@ class Stopwatch:
 
     seconds: dict[str, float] = field(default_factory=dict)
     begin: float = field(default_factory=time.monotonic)
+    # Of the stages that are under way, the seconds that belong to stages inside of them.
+    _inside: list[float] = field(default_factory=list, repr=False)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Count what passes meanwhile under this name; of a stage inside another one, under its own name only."""
         begin = time.monotonic()
+        self._inside.append(0.0)
         try:
             yield
         finally:
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begin, 4)
+            passed = time.monotonic() - begin
+            mine = passed - self._inside.pop()
+            if self._inside:
+                self._inside[-1] += passed
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + mine, 4)
 
     def stop(self) -> dict[str, float]:
         """The seconds of all stages until now, and what belongs to none of them: together all the time that passed."""

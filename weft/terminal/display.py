@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from dataclasses import asdict
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from weft.cli.output import cell, console, many, print_json, say, text_table
-from weft.cli.ticks import Tick, following_ticks
-from weft.cli.values import from_micros
+from weft.terminal.output import cell, console, many, print_json, say, text_table
+from weft.terminal.values import from_micros
+from weft.tick.events import TickCommitted
+
+if TYPE_CHECKING:
+    from weft.engine import Engine
 
 RATE_SECONDS = 10.0
 COLUMNS = ["stream", "rows", "rows/s", "late", "ticks", "watermark", "queries", "nodes", "state", "jobs/tick", "s/tick"]
@@ -34,11 +37,11 @@ class Display(Protocol):
     def note(self, words: str) -> None: ...
 
 
-def make_display(*, plain: bool, as_json: bool = False) -> Display:
+def make_display(engine: Engine, *, plain: bool, as_json: bool = False) -> Display:
     """The display that fits where the output goes."""
     if as_json:
-        return JsonDisplay()
-    return PlainDisplay() if plain or not sys.stdout.isatty() else LiveDisplay()
+        return JsonDisplay(engine)
+    return PlainDisplay(engine) if plain or not sys.stdout.isatty() else LiveDisplay()
 
 
 class Rate:
@@ -64,26 +67,35 @@ class Rate:
 class PlainDisplay:
     """A line for every tick."""
 
-    def __init__(self) -> None:
-        self._ticks: deque[Tick] = deque()
-        self._following = following_ticks(self._ticks.append)
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._ticks: deque[TickCommitted] = deque()
+        self._end: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Self:
-        self._following.__enter__()
+        self._end = self._engine.listen(self._ticks.append, [TickCommitted])
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._following.__exit__(kind, error, trace)
+        self._end()
 
     def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
-        while self._ticks:
-            tick = self._ticks.popleft()
-            self.note(_line(tick, metrics["streams"][tick.stream]["watermark"]))
         if last:
-            for name, numbers in metrics["streams"].items():
-                self.note(f"{name}: stopped after {many(numbers['rows'], 'row')} in {many(numbers['ticks'], 'tick')}, "
-                          f"{numbers['late_rows']:,} too late for every window")
+            # So that no tick is on its way any more.
+            self._end()
+        while self._ticks:
+            self.show_tick(self._ticks.popleft())
+        if last:
+            self.sum_up(metrics)
+
+    def show_tick(self, tick: TickCommitted) -> None:
+        self.note(_line(tick))
+
+    def sum_up(self, metrics: dict[str, Any]) -> None:
+        for name, numbers in metrics["streams"].items():
+            self.note(f"{name}: stopped after {many(numbers['rows'], 'row')} in {many(numbers['ticks'], 'tick')}, "
+                      f"{numbers['late_rows']:,} too late for every window")
 
     def note(self, words: str) -> None:
         print(words, flush=True)
@@ -92,21 +104,23 @@ class PlainDisplay:
 class JsonDisplay(PlainDisplay):
     """A JSON object a line for every tick."""
 
-    def show(self, metrics: dict[str, Any], *, last: bool = False) -> None:
-        while self._ticks:
-            tick = self._ticks.popleft()
-            watermark = from_micros(metrics["streams"][tick.stream]["watermark"])
-            print_json({**asdict(tick), "watermark": watermark}, lines=True)
+    def show_tick(self, tick: TickCommitted) -> None:
+        names = ("stream", "batch_id", "rows", "jobs", "queries", "nodes", "partial_rows")
+        told = {name: getattr(tick, name) for name in names}
+        print_json({**told, "seconds": tick.took, "watermark": from_micros(tick.watermark)}, lines=True)
+
+    def sum_up(self, metrics: dict[str, Any]) -> None:
+        """Every line is a tick."""
 
     def note(self, words: str) -> None:
         say(words)
 
 
-def _line(tick: Tick, watermark: int | None) -> str:
-    rate = tick.rows / tick.seconds if tick.seconds else 0
+def _line(tick: TickCommitted) -> str:
+    rate = tick.rows / tick.took if tick.took else 0
     return (f"{tick.stream}: tick {tick.batch_id}, {many(tick.rows, 'row')} ({rate:,.0f}/s), "
             f"{many(tick.queries, 'query', 'queries')} on {many(tick.nodes, 'node')}, {many(tick.jobs, 'Spark job')}, "
-            f"{tick.seconds:.2f} s, watermark {cell(from_micros(watermark))}")
+            f"{tick.took:.2f} s, watermark {cell(from_micros(tick.watermark))}")
 
 
 class LiveDisplay:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.values import FarMoment, values
+from weft.terminal.values import FarMoment, values
 
 # Where there is no terminal there is no width: nothing is cut or wrapped.
 WIDE = 10_000

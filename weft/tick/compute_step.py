@@ -1,0 +1,134 @@
+"""The stage that computes: the rows of a batch become new rows of all nodes, whatever fails on the way.
+
+Kept: an executor that is lost makes it begin anew; a row or a file that cannot be read is taken out; a query that fails
+on the batch is stopped, alone, and the batch runs again without it. Only where nobody is to blame the tick fails.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from weft.backend.interface import Backend
+from weft.failpoint import failpoint, failpoint_soon
+from weft.optimize.planner import Planner
+from weft.optimize.planning import Plan
+from weft.registry.changes import failures
+from weft.registry.registered import Registered
+from weft.registry.registry import Registry
+from weft.spark.batch import BatchOutput
+from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
+from weft.spark.dead import NO_LETTERS
+from weft.spark.failure import lost_with_executor
+from weft.spark.level0 import Statement, statements
+from weft.store.derive import NewRows
+from weft.tick.events import QueriesStopped
+from weft.tick.stages import Arrival, Computed
+from weft.watch.stopwatch import Stopwatch
+
+log = logging.getLogger("weft.tick")
+
+# Executors may be lost over and over; a tick that has no luck so often stops the stream, which then starts it again.
+ATTEMPTS = 5
+
+
+class ComputeStep:
+    """Computes the batches of one stream. Its seconds are those of `plan`, `spark`, `merge` and `mend`."""
+
+    def __init__(self, planner: Planner, registry: Registry, backend: Backend) -> None:
+        self._planner, self._registry, self._backend = planner, registry, backend
+        # The plan that was written as Spark SQL last, and that.
+        self._spelled: tuple[Plan, tuple[Statement, ...]] | None = None
+        self._stopped: list[QueriesStopped] = []
+
+    def take_stopped(self) -> list[QueriesStopped]:
+        """The queries that were stopped since somebody asked last."""
+        stopped, self._stopped = self._stopped, []
+        return stopped
+
+    def run(self, arrival: Arrival) -> Computed:
+        """Compute, and from the beginning when an executor took with it what was read already."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                # Anew with every attempt: rows that were held may be what was lost.
+                with arrival.batch.held() as rows:
+                    return self._compute_for_all(rows, arrival.watch)
+            except Exception as error:
+                if attempt == ATTEMPTS or not lost_with_executor(error):
+                    raise
+                log.warning("tick computed again", extra={"stream": self._planner.feed.name, "attempt": attempt})
+        raise AssertionError("the last attempt returns or raises")
+
+    def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> Computed:
+        """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
+        try:
+            plan, found, new = self._compute(batch, watch)
+        except Exception as error:
+            if isinstance(error, OSError):
+                raise
+            with watch.stage("mend"):
+                batch, letters = batch.cleaned()
+        else:
+            with watch.stage("mend"):
+                letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
+            return Computed(plan, found, new, letters)
+        apart = False
+        while True:
+            try:
+                plan, found, new = self._compute(batch, watch, apart=apart)
+                break
+            except Exception as error:
+                if is_of_infrastructure(error):
+                    raise
+                with watch.stage("mend"):
+                    stopped = self._stop_failing(batch)
+                if not stopped and apart:
+                    raise
+                # Again without them: with queries that were registered meanwhile, which may fail too. And where each
+                # works but not all together, one node after the other.
+                apart = not stopped
+        # What was taken out before is part of what arrived.
+        return Computed(plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters)
+
+    def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
+        with watch.stage("plan"):
+            plan = self._planner.plan()
+            parts = statements(plan.network, apart=True) if apart else self._statements(plan)
+        failpoint("spark-before")
+        failpoint_soon("spark-running")
+        with watch.stage("spark"):
+            found = batch.aggregate(plan.network, parts)
+        failpoint("spark-after")
+        with watch.stage("merge"):
+            watermark = self._planner.state.watermark
+            new = merge_step(found, plan.network, parts, watermark, self._backend, batch.mark.batch_id)
+        failpoint("merge-after")
+        return plan, found, new
+
+    def _statements(self, plan: Plan) -> tuple[Statement, ...]:
+        """The plan's network as Spark SQL, written once a plan."""
+        if self._spelled is None or self._spelled[0] is not plan:
+            self._spelled = plan, statements(plan.network)
+        return self._spelled[1]
+
+    def _stop_failing(self, batch: Arrived) -> bool:
+        """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""
+        number, stream = batch.mark.batch_id, self._planner.feed.name
+        queries = self._planner.queries()
+        needs = {name: queries[name].needs for name in sorted(queries, key=lambda name: _age(queries[name]))}
+        culprits = blame(batch, stream, needs, self._planner.state.watermark, self._backend)
+        if not culprits:
+            return False
+        since = datetime.now(UTC).isoformat(" ", "seconds")
+        reasons = {name: f"since batch {number}, {since}: {reason}" for name, reason in culprits.items()}
+        self._registry.change(failures(queries, reasons), "fail-inside")
+        self._stopped.append(QueriesStopped(stream, number, culprits))
+        return True
+
+
+def _age(query: Registered) -> tuple[bool, int, datetime, str]:
+    """What queries are ordered by, the oldest first: since when a query is computed, and since when it is there."""
+    row = query.row
+    created = datetime.max.replace(tzinfo=UTC) if row.created_at is None else row.created_at
+    return row.from_batch is None, row.from_batch or 0, created, row.name
