@@ -41,11 +41,11 @@ from weft.errors import EngineError, StateError
 from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
-from weft.store.snapshot import Clock, Reader, meta_value
+from weft.store.snapshot import Clock, Snapshot, meta_value
 from weft.store.tables import FORMAT
 from weft.store.transactions import TICKS_KEPT, Writer
 
-__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "parse_url", "sqlite_url"]
+__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Snapshot", "Writer", "parse_url", "sqlite_url"]
 
 log = logging.getLogger("weft.store")
 
@@ -97,12 +97,12 @@ class Catalog:
         self._engine.dispose()
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self) -> Iterator[Snapshot]:
         """A consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
         with self._refusals(), self._snapshot() as connection:
             # A snapshot starts with its first read: make that now, not at the caller's first.
             _stored_format(connection, self._name)
-            yield Reader(connection, self._clock)
+            yield Snapshot(connection, self._clock)
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
@@ -178,7 +178,7 @@ class Catalog:
                 log.info("catalog migrated", extra={"catalog": self._name, "from_format": found, "to_format": FORMAT})
 
     def _check_sums(self, connection: Connection) -> None:
-        damaged = Reader(connection, self._clock).damaged_table()
+        damaged = Snapshot(connection, self._clock).damaged_table()
         if damaged is not None:
             raise _unreadable(f"{self._name}: the table {damaged!r} is not as it was written")
 

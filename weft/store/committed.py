@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from weft.store.catalog import Catalog, Reader
+from weft.store.catalog import Catalog, Snapshot
 from weft.store.state import StreamState, load_state
 
 Beside = TypeVar("Beside")
@@ -31,7 +31,7 @@ class CommittedState:
         """The state that is known here; its files stay for a lease after they left the catalog."""
         return self._state
 
-    def reload(self, beside: Callable[[Reader], Beside]) -> tuple[StreamState, Beside]:
+    def reload(self, beside: Callable[[Snapshot], Beside]) -> tuple[StreamState, Beside]:
         """The state as any process may have committed it, and what else is read of the catalog at that moment.
 
         While a tick is under way here, the state is this process's own: what is beside it may be newer, never older.
@@ -65,7 +65,7 @@ class CommittedState:
         """What a tick of this process committed."""
         self._state = state
 
-    def _is_newest(self, snapshot: Reader) -> bool:
+    def _is_newest(self, snapshot: Snapshot) -> bool:
         """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
         tick = snapshot.tick(self.stream)
         if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.failpoint import failpoint
-from weft.store.catalog import Reader
+from weft.store.catalog import Snapshot
 from weft.store.storage import Storage
 
 
@@ -25,7 +25,7 @@ def clear_orphans(stream: str, storage: Storage) -> int:
     return leftovers + len(orphans)
 
 
-def _known(stream: str, reader: Reader) -> set[str]:
+def _known(stream: str, reader: Snapshot) -> set[str]:
     """The paths of a stream that the catalog names, be it as garbage."""
     named = {row.path for row in reader.segments(stream=stream)} | {row.path for row in reader.dead_letters(stream)}
     return named | set(reader.garbage())

@@ -45,7 +45,7 @@ Row = TypeVar("Row", bound=CatalogRow)
 _CHUNK = 1000  # both databases bound the number of parameters of one statement
 
 
-class Reader:
+class Snapshot:
     """One moment of the catalog. Rows come in the order of their primary key; lists are whole, never lazy."""
 
     def __init__(self, connection: Connection, clock: Clock) -> None:

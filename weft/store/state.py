@@ -10,7 +10,7 @@ from typing import Any
 from weft.algebra.windows import Clock, Window
 from weft.plan.layout import Held, Layout
 from weft.segments.segment import EARLIEST, SegmentRow
-from weft.store.catalog import Reader
+from weft.store.catalog import Snapshot
 from weft.store.records import NodeRow, PlanRow
 
 
@@ -92,7 +92,7 @@ class StreamState:
 
     @cached_property
     def files_mark(self) -> tuple[int, int]:
-        """The newest of its files and how many there are, as Reader.files_mark has it."""
+        """The newest of its files and how many there are, as Snapshot.files_mark has it."""
         files = [file.id or 0 for synopsis in self.synopses.values() for file in synopsis.files]
         return max(files, default=0), len(files)
 
@@ -129,7 +129,7 @@ class StreamState:
         return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
 
 
-def load_state(stream: str, catalog: Reader) -> StreamState:
+def load_state(stream: str, catalog: Snapshot) -> StreamState:
     """The state that the catalog holds now; call it inside one read transaction."""
     tick = catalog.tick(stream)
     files: dict[str, list[SegmentRow]] = {}

@@ -35,7 +35,7 @@ from weft.store.records import (
     TickRow,
     values,
 )
-from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
+from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Snapshot, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import TABLE_OF
 
@@ -43,7 +43,7 @@ TICKS_KEPT = 1000
 FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
 
 
-class Writer(Reader):
+class Writer(Snapshot):
     """One write transaction: nobody else sees any of it before the `with` block ends without an error."""
 
     def __init__(self, connection: Connection, clock: Clock) -> None:
