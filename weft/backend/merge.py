@@ -8,8 +8,8 @@ from weft.aggregates.statistics import BASICS, Statistic
 from weft.segments.types import duck_type
 
 
-def quoted(name: str) -> str:
-    """A column name as an identifier."""
+def duck_identifier(name: str) -> str:
+    """Write a column name as an identifier of DuckDB."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -27,8 +27,8 @@ def merge_sql(
     if prepared:
         source = _prepare(source, keys, prepared)
     columns = [
-        *(f"{sql} AS {quoted(name)}" for sql, name in (*keys, *beside)),
-        *(f"{merged(one)} AS {quoted(one.name)}" for one in statistics),
+        *(f"{sql} AS {duck_identifier(name)}" for sql, name in (*keys, *beside)),
+        *(f"{merged(one)} AS {duck_identifier(one.name)}" for one in statistics),
     ]
     by = f" GROUP BY {', '.join(sql for sql, _ in keys)}" if keys else ""
     return f"SELECT {', '.join(columns)} FROM {source}{by}"
@@ -36,19 +36,19 @@ def merge_sql(
 
 def merged(one: Statistic) -> str:
     """The merge rule of a statistic over its column and those it needs."""
-    needed = [quoted(other.name) for other in one.needs]
-    return BASICS[one.basic].merge.format(*needed, c=quoted(one.name), t=duck_type(one.type), h=_helper(one))
+    needed = [duck_identifier(other.name) for other in one.needs]
+    return BASICS[one.basic].merge.format(*needed, c=duck_identifier(one.name), t=duck_type(one.type), h=_helper(one))
 
 
 def _helper(one: Statistic) -> str:
-    return quoted(f"{one.name}_helper")
+    return duck_identifier(f"{one.name}_helper")
 
 
 def _prepare(source: str, keys: Sequence[tuple[str, str]], prepared: Sequence[Statistic]) -> str:
     """The source with a helper column over whole groups for every merge rule that needs one."""
     partition = f"(PARTITION BY {', '.join(sql for sql, _ in keys)})" if keys else "()"
     helpers = ", ".join(
-        BASICS[one.basic].prepare.format(*(quoted(other.name) for other in one.needs), w=partition)
+        BASICS[one.basic].prepare.format(*(duck_identifier(other.name) for other in one.needs), w=partition)
         + f" AS {_helper(one)}"
         for one in prepared
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from weft.algebra.expressions import Call, Case, Cast, Expression, Literal, Slot, WindowPart
 from weft.algebra.types import MAX_PRECISION, DataType, as_decimal, decimal
 from weft.backend.casts import cast_sql
+from weft.backend.merge import duck_identifier
 from weft.backend.raising import can_be_null, can_raise
 from weft.errors import SqlError
 from weft.segments.types import duck_literal
@@ -19,10 +20,6 @@ _SHORT = 60
 # twenty levels it is gigabytes. So bodies are kept shallow, and what cannot be is refused.
 _MAX_NESTED_BODIES = 8
 _LAMBDA = re.compile(r"lambda weft_([0-9]+):")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Renderer:
@@ -37,7 +34,7 @@ class Renderer:
     def sql(self, expression: Expression) -> str:
         match expression:
             case Slot(name):
-                return self._slots.get(name, _quoted(name))
+                return self._slots.get(name, duck_identifier(name))
             case Literal():
                 return duck_literal(expression)
             case WindowPart("window"):
@@ -128,7 +125,7 @@ class Renderer:
         return [(one, self.sql(one)) for one in call.arguments]
 
     def _edge(self, part: str) -> str:
-        return self._slots.get(f"window_{part}", _quoted(f"window_{part}"))
+        return self._slots.get(f"window_{part}", duck_identifier(f"window_{part}"))
 
     def _case(self, case: Case) -> str:
         whens = " ".join(f"WHEN {self.sql(test)} THEN {self._branch(value, case.type)}"

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.backend.interface import ALL, Finishing, Selection, Source, Windows
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.merge import duck_identifier, merge_sql
 from weft.segments.roll import REQUEST
 from weft.segments.rows import END, LATE, ON_TIME, START
 
 
 def selection_sql(selection: Selection, tables: Sequence[tuple[str, Source]]) -> str:
     """A selection as SELECT, over the tables that hold the rows of its sources."""
-    columns = [quoted(column) for column in selection.columns]
+    columns = [duck_identifier(column) for column in selection.columns]
     sql = " UNION ALL ".join(_source_sql(name, source, columns) for name, source in tables)
     if selection.windows is not None:
         sql = _each_window(sql, selection.columns, selection.windows)
     if selection.where == ALL and not selection.kept:
         return sql
-    kept = ", ".join(map(quoted, selection.kept)) or "*"
+    kept = ", ".join(map(duck_identifier, selection.kept)) or "*"
     return f"SELECT {kept} FROM ({sql}) WHERE {selection.where}"
 
 
 def _source_sql(name: str, source: Source, columns: Sequence[str]) -> str:
-    terms = [*(f"{sql} AS {quoted(alias)}" for sql, alias in source.beside), *columns]
+    terms = [*(f"{sql} AS {duck_identifier(alias)}" for sql, alias in source.beside), *columns]
     return f"SELECT {', '.join(terms)} FROM {name} WHERE {source.where}"
 
 
 def _each_window(sql: str, columns: Sequence[str], windows: Windows) -> str:
-    kept = [quoted(column) for column in columns if column not in (START, LATE)]
+    kept = [duck_identifier(column) for column in columns if column not in (START, LATE)]
     ends = (windows.first, windows.last, windows.length, windows.slide)
     return _exploded(f"({sql})", kept, *map(str, ends))
 
@@ -67,12 +67,12 @@ def finishing_sql(finishing: Finishing, rows: str) -> str:
     windows is worked out before, and rows meet their windows in a hash join.
     """
     statistics = finishing.statistics
-    kept = ", ".join(quoted(name) for name in (*finishing.keys, *(one.name for one in statistics)))
+    kept = ", ".join(duck_identifier(name) for name in (*finishing.keys, *(one.name for one in statistics)))
     windows = (
         f"SELECT {REQUEST}, {END}, {kept} FROM {rows} AS slices JOIN requests ON {finishing.condition} "
         f"JOIN members ON members.{START} = slices.{START} AND members.kind = requests.kind WHERE {LATE} < {END}"
     )
-    keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in finishing.keys)]
+    keys = [(REQUEST, REQUEST), (END, END), *((duck_identifier(name), name) for name in finishing.keys)]
     merged = merge_sql(f"({windows})", keys, statistics)
     return (
         f"SELECT names.name AS {REQUEST}, * EXCLUDE ({REQUEST}, name) FROM ({merged}) AS merged "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.interface import Backend, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
 from weft.store.derive import NewRows
@@ -65,7 +65,7 @@ def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[
         names = [one.name for one in node.dimensions]
         if not names or not mine.count:
             continue
-        quotes, truths = [quoted(name) for name in names], [is_truth(one) for one in node.dimensions]
+        quotes, truths = [duck_identifier(name) for name in names], [is_truth(one) for one in node.dimensions]
         columns = [
             (TRUE_SHARE if truth else VALUE_KINDS).format(name) for truth, name in zip(truths, quotes, strict=True)
         ]

@@ -8,7 +8,7 @@ from typing import Any
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.needs import Needs
 from weft.read.answers import Answers
 from weft.read.moments import datetime_of
@@ -62,5 +62,5 @@ def late_rows(answers: Answers) -> int:
 
 def _sum_rows(answers: Answers, needs: Needs, rows: Selection) -> int:
     """The rows behind partial rows of the query's node that its predicate lets through."""
-    total = f"CAST(coalesce(sum({quoted(ROW_COUNT.name)}), 0) AS BIGINT)"
+    total = f"CAST(coalesce(sum({duck_identifier(ROW_COUNT.name)}), 0) AS BIGINT)"
     return int(answers.reader.backend.measure(replace(rows, where=kept_sql(needs)), [total])[0])

@@ -16,7 +16,7 @@ from weft.algebra.expressions import Slot, walk
 from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Backend, BackendError, FinishedRun, Selection, Source, Windows
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.backend.render import duck_sql
 from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
@@ -52,7 +52,7 @@ def kept_sql(needs: Needs) -> str:
     """The condition over a node's rows that the query's predicate is."""
     if needs.residue is None:
         return "true"
-    slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+    slots = {node.name: duck_identifier(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
     return duck_sql(needs.residue, slots)
 
 

@@ -13,7 +13,7 @@ from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Slot, WindowPart, walk
 from weft.algebra.windows import Sliding, micros
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.merge import duck_identifier, merge_sql
 from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
 from weft.segments.rows import END
@@ -35,12 +35,12 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
     tables = ", ".join(f"part{index} AS ({sql})" for index, sql in enumerate(parts))
     joined = "part0"
     for index in range(1, len(parts)):
-        same = " AND ".join(f"part0.{quoted(key)} IS NOT DISTINCT FROM part{index}.{quoted(key)}" for key in keys)
+        same = " AND ".join(f"part0.{key} IS NOT DISTINCT FROM part{index}.{key}" for key in map(duck_identifier, keys))
         joined += f" JOIN part{index} ON {same or 'true'}"
     wanted = [
-        *(f"part0.{quoted(key)}" for key in keys),
+        *(f"part0.{duck_identifier(key)}" for key in keys),
         *(["part0.tick"] if changes else []),
-        *(f"part{one.part}.{quoted(one.slot)}" for one in needs.measures),
+        *(f"part{one.part}.{duck_identifier(one.slot)}" for one in needs.measures),
     ]
     rows = f"SELECT {', '.join(wanted) or '1'} FROM {joined}"
     columns = tuple(columns_of(needs, part) for part in needs.parts)
@@ -66,10 +66,10 @@ def columns_of(needs: Needs, part: Part) -> tuple[str, ...]:
 def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
     """One row for every window and group, with the part's measures."""
     keys = _keys(needs)
-    named = [(quoted(key), key) for key in keys]
+    named = [(duck_identifier(key), key) for key in keys]
     source = f"{{part{index}}}"
     if needs.residue is not None:
-        slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+        slots = {node.name: duck_identifier(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
         source = f"(SELECT * FROM {source} WHERE {duck_sql(needs.residue, slots)})"
     measures = [one for one in needs.measures if one.part == index]
     if part.values:
@@ -77,29 +77,29 @@ def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
     merged = merge_sql(source, named, part.statistics, [("max(start)", "tick")] if changes else [])
     slots = {}
     for one in part.statistics:
-        slots[one.name] = quoted(one.name)
-        slots[f"{one.name}.v"] = f"{quoted(one.name)}.v"
+        slots[one.name] = duck_identifier(one.name)
+        slots[f"{one.name}.v"] = f"{duck_identifier(one.name)}.v"
     finished = []
     for measure in measures:
         assert isinstance(measure.made_of, Plain)
-        finished.append(f"{duck_sql(measure.made_of.result, slots)} AS {quoted(measure.slot)}")
-    columns = [*(quoted(key) for key in keys), *(["tick"] if changes else []), *finished]
+        finished.append(f"{duck_sql(measure.made_of.result, slots)} AS {duck_identifier(measure.slot)}")
+    columns = [*(duck_identifier(key) for key in keys), *(["tick"] if changes else []), *finished]
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({merged})"
 
 
 def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Measure], *, changes: bool) -> str:
     """Measures read from value counts: merged by value first, then in the order of the values."""
-    counted = [quoted(one.name) for one in part.values]
+    counted = [duck_identifier(one.name) for one in part.values]
     all_there = " AND ".join(f"{one} IS NOT NULL" for one in counted)
     # A row of several values is read for nothing but how many there are.
     shown = counted[0] if len(counted) == 1 else f"CASE WHEN {all_there} THEN true END"
     value, count = "counted_value", "counted_rows"
-    names = [quoted(key) for key in keys]
+    names = [duck_identifier(key) for key in keys]
     tick = ["max(start) AS tick"] if changes else []
     by = ", ".join([*names, *counted])
     counts = (
         f"SELECT {', '.join([*names, *tick, f'{shown} AS {value}'])}, "
-        f"CAST(sum({quoted(ROW_COUNT.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
+        f"CAST(sum({duck_identifier(ROW_COUNT.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
     )
     partition = f"PARTITION BY {', '.join(names)} " if names else ""
     present = f"FILTER (WHERE {value} IS NOT NULL)"
@@ -108,7 +108,7 @@ def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Me
         f"RANGE UNBOUNDED PRECEDING) AS up_to, sum({count}) {present} OVER ({partition}) AS total FROM ({counts})"
     )
     finished = [
-        f"{_read_counts(one.made_of, value, count)} AS {quoted(one.slot)}"
+        f"{_read_counts(one.made_of, value, count)} AS {duck_identifier(one.slot)}"
         for one in measures
         if isinstance(one.made_of, Holistic)
     ]
@@ -135,7 +135,7 @@ def _read_counts(made_of: Holistic, value: str, count: str) -> str:
 
 def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     """The select list over finished rows, with HAVING, and ORDER BY and LIMIT within each window."""
-    slots = {name: quoted(name) for name in [*keys, *(one.slot for one in needs.measures)]}
+    slots = {name: duck_identifier(name) for name in [*keys, *(one.slot for one in needs.measures)]}
     columns = [
         # Under a name of ours: the reader gives it the user's, which may be anything, even {part0}.
         f"CAST({duck_sql(item.expression, slots)} AS {duck_type(item.expression.type)}) AS column{place}"
@@ -157,7 +157,7 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     if made:
         source, having = f"(SELECT *, {', '.join(made)} FROM {source}{having})", ""
     # Ties must not depend on what else is registered: they go by the keys.
-    ties = [f"{quoted(key)} ASC NULLS FIRST" for key in keys if key != END]
+    ties = [f"{duck_identifier(key)} ASC NULLS FIRST" for key in keys if key != END]
     end = [END] if END in keys else []
     limit = ""
     if needs.limit is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
@@ -144,6 +144,6 @@ def derived(node: Node, rows: Selection, batch_id: int, statistics: tuple[Statis
         keys = ((START, START), (LATE, LATE))
     else:
         keys = ((f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE))
-    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
+    dimensions = ((duck_identifier(one.name), one.name) for one in node.dimensions)
     schema = row_schema(node.dimensions, kept)
     return Merge(rows, (*keys, ("CAST(0 AS TINYINT)", LEVEL), *dimensions), kept, schema=schema)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Backend, Finishing, Line, Windows
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.backend.render import duck_sql
 from weft.errors import StateError
 from weft.plan.finish import Family
@@ -111,7 +111,8 @@ def _condition(family: Family, constants: int) -> str:
         return "true"
     lifted = {f"p{place}" for place in range(constants)}
     names = {slot.name for slot in walk(family.condition) if isinstance(slot, Slot)}
-    return duck_sql(family.condition, {name: f"requests.{name}" if name in lifted else quoted(name) for name in names})
+    slots = {name: f"requests.{name}" if name in lifted else duck_identifier(name) for name in names}
+    return duck_sql(family.condition, slots)
 
 
 def _schema(family: Family, node: Node) -> pa.Schema:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import START
@@ -117,6 +117,6 @@ def _merged(node: Node, rows: Selection, batch: str, watermark: str) -> Merge:
         (f"CAST({batch} AS BIGINT)", "batch"),
         (f"CAST({watermark} AS BIGINT)", "watermark"),
         ('"window"', "window"),
-        *((quoted(one.name), one.name) for one in node.dimensions),
+        *((duck_identifier(one.name), one.name) for one in node.dimensions),
     )
     return Merge(rows, keys, (ROW_COUNT,))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
@@ -165,7 +165,7 @@ def _merge(
 ) -> Merge:
     """The sources merged by some keys and the node's dimensions."""
     schema = row_schema(node.dimensions, statistics)
-    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
+    dimensions = ((duck_identifier(one.name), one.name) for one in node.dimensions)
     rows = Selection(sources, tuple(schema.names), schema)
     return Merge(rows, (*keys, *dimensions), tuple(statistics), schema=schema)
 
