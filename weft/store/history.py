@@ -17,7 +17,7 @@ from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.change import Product, tick_product
 from weft.store.derive import derived
 from weft.store.records import NodeRow
-from weft.store.seal import kept_statistics
+from weft.store.seal import stored_statistics
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
@@ -68,7 +68,7 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
 
 
 def activate(waiting: Mapping[str, Needs], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
-    """Tell, for each query that takes effect with a batch, the batch and the moment from which its windows are whole."""
+    """Tell, for queries that take effect with a batch, the batch and the moment from which their windows are whole."""
     held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
     since = {}
     for name, needs in waiting.items():
@@ -130,7 +130,7 @@ def _copy(
     cells = {dimension.name for dimension in node.dimensions if dimension.cells}
     for identifier, files in groups.items():
         layout = state.layouts[identifier]
-        statistics = kept_statistics(node, layout)
+        statistics = stored_statistics(node, layout)
         cuts = tuple(pair for pair in layout.cuts if pair[0] in cells)
         narrowed = replace(layout, statistics=frozenset(statistic.name for statistic in statistics), cuts=cuts)
         schema = row_schema(node.dimensions, statistics)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from weft.segments.files import Files
 from weft.store.records import DeadLetterRow
 
-# A bad row in every tick must not become a file for every tick: this many files are merged into one.
+# A bad row in every tick must not become a file for every tick: this many files are merged.
 FILES_KEPT = 16
 # The newest letters; the stream's totals count all letters.
 ROWS_KEPT = 100_000
