@@ -102,11 +102,11 @@ class Reader:
         """For every part of a query its rows of all stays, those that its predicate keeps; the column `lead` first."""
         parts = []
         for part, wanted in enumerate(view.columns):
-            kept = (lead, *wanted)
+            output = (lead, *wanted)
             selections = [_stay(stay, part, state, lead, rows_of) for stay in stays]
             parts.append(
                 [
-                    replace(selection, where=kept_sql(stay.needs), kept=kept)
+                    replace(selection, where=kept_sql(stay.needs), output=output)
                     for stay, selection in zip(stays, selections, strict=True)
                 ]
             )
