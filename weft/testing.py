@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
 from weft.algebra.windows import micros
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.merge import duck_identifier, merge_sql
 from weft.backend.render import duck_sql
 from weft.engine import Engine
 from weft.errors import StreamError
@@ -144,7 +144,7 @@ class FedBatch:
         number = self.mark.batch_id
         starts = [number if node.slicing is None else node.slicing.floor(moment) for moment in moments]
         table = alive.append_column(START, pa.array(starts, pa.int64()))
-        keys = [(quoted(name), name) for name in (START, *(one.name for one in node.dimensions))]
+        keys = [(duck_identifier(name), name) for name in (START, *(one.name for one in node.dimensions))]
         found = self.engine.duck.run(merge_sql(f"({lines})", keys, node.statistics), {"fed": table})
         found = found.append_column(LATE, pa.repeat(pa.scalar(ON_TIME, pa.int64()), len(found)))
         found = found.append_column(LEVEL, pa.repeat(pa.scalar(0, pa.int8()), len(found)))
@@ -222,7 +222,7 @@ def _lines(node: Node, network: Network) -> str:
     cuts = dict(network.cuts)
     named = [(_key(one, cuts.get(one.name, ())), one.name) for one in node.dimensions]
     named += [(_single(one), one.name) for one in node.statistics]
-    return f"SELECT {', '.join([START, *(f'{sql} AS {quoted(name)}' for sql, name in named)])} FROM fed"
+    return f"SELECT {', '.join([START, *(f'{sql} AS {duck_identifier(name)}' for sql, name in named)])} FROM fed"
 
 
 def _key(dimension: Dimension, cuts: Sequence[Any]) -> str:

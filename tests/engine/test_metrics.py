@@ -16,7 +16,7 @@ import weft
 import weft.testing
 from tests.simulation.level0 import PlainBatch, Row
 from weft.plan.needs import Needs
-from weft.read.reader import kept_sql
+from weft.read.reader import predicate_sql
 from weft.store.state import StreamState, load_state
 from weft.store.tend import tend
 from weft.watch.logs import JsonLines, log_to
@@ -186,10 +186,10 @@ def test_a_query_that_cannot_be_read_keeps_nobody_from_telling(
     engine.register("SELECT count(*) AS n FROM s WHERE k = 'a'", name="residue")
     def fails(needs: Needs) -> str:
         if needs.residue is None:
-            return kept_sql(needs)
+            return predicate_sql(needs)
         raise weft.SqlError("too-deep", "a predicate is nested too deeply", hint="Nest less.")
 
-    monkeypatch.setattr("weft.read.progress.kept_sql", fails)
+    monkeypatch.setattr("weft.read.progress.predicate_sql", fails)
     tick(engine, 1, 2)
     said = engine.metrics(queries=True)["by_query"]
     assert said["good"]["rows"] == said["deep"]["rows"] == 2

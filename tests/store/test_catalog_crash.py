@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from weft.segments.segment import SegmentRow
-from weft.store.catalog import Catalog, Reader, sqlite_url
+from weft.store.catalog import Catalog, Snapshot, sqlite_url
 from weft.store.definition import QueryDefinition
 from weft.store.records import DeadLetterRow, NodeRow, QueryRow, TickRow
 
@@ -38,7 +38,7 @@ def segment(path: str) -> SegmentRow:
     )
 
 
-def everything(tx: Reader) -> tuple[object, ...]:
+def everything(tx: Snapshot) -> tuple[object, ...]:
     stored = (tx.streams(), tx.queries(), tx.aggregates(), tx.nodes(), tx.layouts(), tx.segments(), tx.garbage())
     return (tx.revision(), *stored, tx.dead_letters(), tx.ticks(), tx.tick_log("s"))
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 # From here on a double is nearer to infinity than to the greatest float.
 _FLOAT_OVERFLOW = "3.4028235677973366e38"
-# Spark keeps longer decimals as BigDecimal and casts those to the smaller integers by way of a double.
+# Spark keeps longer decimals as BigDecimal and casts them to the smaller integers by way of a double.
 _COMPACT_DIGITS = 18
 
 
 def cast_sql(renderer: Renderer, cast: Cast) -> str:
-    """A cast that gives what Spark's would, or fails where that does."""
+    """Write a cast that gives what Spark's cast gives, or fails where Spark's fails."""
     source, target = cast.operand.type, cast.type
     operand = renderer.sql(cast.operand)
     name = duck_type(target)
@@ -46,11 +46,11 @@ def _cast_fractional(renderer: Renderer, operand: str, source: DataType, target:
     if target == DOUBLE:
         return f"CAST({operand} AS DOUBLE)"
     if target.is_decimal:
-        # What is no number is no decimal; Spark gives NULL for it even with ANSI rules.
+        # NaN and infinity have no decimal; Spark gives NULL for them even with ANSI rules.
         return renderer.bound(operand if source == DOUBLE else f"CAST({operand} AS DOUBLE)", lambda x:
                               f"CASE WHEN isfinite({x}) THEN {_parsed(f'CAST({x} AS VARCHAR)', target)} END")
     if target == BIGINT:
-        # Spark compares with the greatest bigint as a double, which is one more than it.
+        # Spark compares with the greatest bigint as a double, which is greater by 1.
         return renderer.bound(operand, lambda x:
                               f"CASE WHEN {x} = 9223372036854775808 THEN 9223372036854775807 "
                               f"ELSE CAST(trunc({x}) AS BIGINT) END")
@@ -80,7 +80,7 @@ def _parsed(text: str, target: DataType) -> str:
 
 def _cast_decimal(operand: str, source: DataType, target: DataType) -> str:
     if target.is_fractional:
-        # By its digits, which rounds once; DuckDB's own cast divides and rounds twice.
+        # The cast goes by the digits, which rounds once; DuckDB's own cast divides and rounds twice.
         return f"CAST(CAST({operand} AS VARCHAR) AS {duck_type(target)})"
     if target.is_integral:
         if target != BIGINT and source.precision > _COMPACT_DIGITS:

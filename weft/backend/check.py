@@ -9,8 +9,8 @@ from weft.plan.needs import Needs
 
 
 def check_expressions(needs: Needs) -> None:
-    """Raise what building the view of a query would raise, for a part of the work: the expressions alone."""
-    results = [one.made_of.result for one in needs.measures if isinstance(one.made_of, Plain)]
+    """Raise what building the view of a query would raise, for less work: only its expressions are written."""
+    results = [measure.made_of.result for measure in needs.measures if isinstance(measure.made_of, Plain)]
     finals = [*(item.expression for item in needs.select), *(key.expression for key in needs.order)]
     for expression in (*results, *finals, needs.having, needs.residue):
         if expression is not None and not isinstance(expression, Slot | WindowPart):

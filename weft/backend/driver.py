@@ -29,7 +29,7 @@ Tables = dict[str, pa.Table]
 
 
 class DriverBackend:
-    """Works on rows in this process; every merge is one statement."""
+    """A backend that works on rows in this process; every merge is a single statement."""
 
     def __init__(self, duck: Duck, cache: TableCache, files: Files) -> None:
         self._duck, self._cache, self._files = duck, cache, files
@@ -99,8 +99,8 @@ class DriverBackend:
         tables: Tables = {}
         for number, part in enumerate(parts):
             texts = []
-            for place, selection in enumerate(part):
-                text, bound = self._select(selection, f"{number}_{place}_")
+            for index, selection in enumerate(part):
+                text, bound = self._select(selection, f"{number}_{index}_")
                 texts.append(text)
                 tables |= bound
             rows = texts[0] if len(texts) == 1 else f"({' UNION ALL '.join(f'SELECT * FROM {text}' for text in texts)})"
@@ -120,7 +120,7 @@ class DriverBackend:
         self._indexes.forget(gone)
 
     def _select(self, selection: Selection, label: str = "") -> tuple[str, Tables]:
-        """A selection as what stands after FROM, over named tables: one table for all sources under one condition."""
+        """Write what stands after FROM for a selection, over named tables: sources with equal conditions share one."""
         loaded: dict[Source, list[pa.Table]] = {}
         for source in selection.sources:
             if source.rows:
@@ -129,7 +129,7 @@ class DriverBackend:
             assert selection.schema is not None, "a selection of no rows says which columns they would have"
             loaded = {Source((), ALL, selection.sources[0].beside): [selection.schema.empty_table()]}
         shape = shape_of(selection, next(iter(loaded.values())))
-        named = {f"weft_{label}{place}": each for place, each in enumerate(loaded.items())}
+        named = {f"weft_{label}{index}": pair for index, pair in enumerate(loaded.items())}
         sql = selection_sql(selection, [(name, source) for name, (source, _) in named.items()])
         sql = f"weft_{label}0" if len(named) == 1 and _is_plain(selection) else f"({sql})"
         return sql, {name: shaped(tables, shape) for name, (_, tables) in named.items()}
@@ -159,7 +159,7 @@ class DriverBackend:
 def _is_plain(selection: Selection) -> bool:
     """Whether rows are taken as they are."""
     plain = all(source.where == ALL and not source.beside for source in selection.sources)
-    return plain and selection.windows is None and selection.where == ALL and not selection.kept
+    return plain and selection.windows is None and selection.where == ALL and not selection.output
 
 
 def _table(rows: Rows) -> pa.Table:

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from weft.backend.functions import install
 
-# Of the machine's memory; an engine has two of these, beside the JVM and everything else.
+# The share of the machine's memory for a DuckDB; an engine has two, beside the JVM and everything else.
 MEMORY_SHARE = 0.4
-# Global, because a cursor takes over none of the settings that the connection made for itself.
+# Settings are global, because a cursor takes over no setting that the connection made for itself.
 SETTINGS = (
     "SET GLOBAL TimeZone = 'UTC'",
     # What does not fit into memory is refused, not written to wherever the process was started.
@@ -29,7 +29,7 @@ SETTINGS = (
 
 
 class Duck:
-    """Runs SQL over Arrow tables; safe to call from several threads, each of which gets a cursor of its own.
+    """A DuckDB that runs SQL over Arrow tables; threads may share it, and each gets a cursor of its own.
 
     Results are small and readers many: one thread a query serves more readers than two threads each.
     """
@@ -41,7 +41,7 @@ class Duck:
         install(self._root)
         for setting in SETTINGS:
             self._root.execute(setting)
-        # By thread, and not thread-local: a cursor that outlives close() in some thread is reported as a leak at exit.
+        # By thread, and not thread-local: a cursor that outlives close() in any thread is reported as a leak at exit.
         self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
 
     def run(self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None) -> pa.Table:

@@ -1,7 +1,7 @@
 """What DuckDB cannot compute as Spark does, in Python: decimal arithmetic and rounding by decimal text.
 
 Spark's decimals are Java's BigDecimal. DuckDB divides decimals as doubles and knows no result of more than 38 digits
-that is rounded back, so those operations take the digits as text, compute exactly, and round where Java rounds.
+that is rounded back, so such operations take the digits as text, compute exactly, and round where Java rounds.
 Cost: about 3 microseconds a row.
 """
 
@@ -21,12 +21,12 @@ DIVISION_BY_ZERO = "weft:division-by-zero"
 _SPARK_DIGITS = 39
 _SPARK = Context(prec=_SPARK_DIGITS, rounding=ROUND_HALF_UP)
 # A quotient of two decimals has at most 76 digits before the point and, unless it is a tie, is at least 1e-80 away from
-# one: 200 digits decide every rounding.
+# a tie: 200 digits decide every rounding.
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 # Scala's BigDecimal, which Spark negates with, keeps 34 digits.
 SCALA_DIGITS = 34
 _SCALA = Context(prec=SCALA_DIGITS, rounding=ROUND_HALF_EVEN)
-# Doubles below 1e17, with at most 38 digits after the point, and those before it.
+# Doubles below 1e17, with all digits before the point and at most 38 after it.
 _DOUBLE = Context(prec=400, rounding=ROUND_HALF_UP)
 # No double from here on has digits after the point in its shortest text.
 _WHOLE_FROM = 1e17
@@ -82,7 +82,7 @@ def divide(left: str, right: str, precision: int, scale: int) -> str:
 
 
 def _whole_quotient(left: Decimal, right: Decimal) -> Decimal:
-    """The quotient cut at the point; Java refuses one that its digits cannot hold."""
+    """Divide and cut the quotient at the point; Java refuses a quotient that its digits cannot hold."""
     quotient = _EXACT.divide_int(left, right)
     if quotient.copy_abs() >= Decimal(10) ** _SPARK_DIGITS:
         raise OverflowError(OVERFLOW)
@@ -157,7 +157,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "weft_double_round": (round_double, ["DOUBLE", "INTEGER"], "DOUBLE"),
 }
 # The sum of squared distances from the mean, of a count, a sum and a sum of squares that are exact integers. Distances
-# are taken from the whole part of the mean, in integers; what that is off by is less than one, and subtracted last.
+# are taken from the whole part of the mean, in integers; what that is off by is less than 1, and subtracted last.
 SQUARED_DISTANCES = """
 CREATE MACRO IF NOT EXISTS weft_squared_distances(n, s, q) AS
 CASE WHEN n = 0 THEN NULL ELSE

@@ -52,7 +52,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Windows of one request in a file of finished windows: those that end from `first` to `last`."""
+    """The windows of a request, in a file of finished windows, that end from `first` to `last`."""
 
     file: SegmentRow
     request: str
@@ -62,10 +62,10 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of stored files, or fresh ones, that a condition keeps, each with further columns beside its own.
+    """The rows of stored files, or fresh rows, that a condition keeps, each with further columns beside its own.
 
-    Of rows with a `span` only those count that start from the one moment to before the other. A column of several
-    values (`unnest`) gives a row for each.
+    With a `span` only rows count that start from its first moment to before its second. A column of several values
+    (`unnest`) gives a row for each value.
     """
 
     rows: tuple[SegmentRow | Rows | FinishedRun, ...]
@@ -76,7 +76,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Windows:
-    """Neighbouring windows of one kind: their ends go from `first` to `last`, a slide apart."""
+    """Neighbouring windows of a kind: their ends go from `first` to `last`, a slide apart."""
 
     first: int
     last: int
@@ -88,9 +88,9 @@ class Windows:
 class Selection:
     """These columns of the rows of all sources.
 
-    `schema` has the types of the columns, where none of the rows is there to say; a column that a file lacks is NULL.
+    `schema` has the types of the columns, where no row is there to tell; a column that a file lacks is NULL.
     With `windows` each row comes once for every window that it counts for, with the window's end, and needs its start
-    and its lateness among the columns. `where` is a condition on what comes out, `kept` are the columns left of it.
+    and its lateness among the columns. `where` is a condition on what comes out, `output` names the columns left of it.
     """
 
     sources: tuple[Source, ...]
@@ -98,12 +98,12 @@ class Selection:
     schema: pa.Schema | None = None
     windows: Windows | None = None
     where: str = ALL
-    kept: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cuts, in order, among which the cells of a column are found anew."""
+    """The cuts of a column, in order, by which its values are put into wider cells."""
 
     column: str
     type: DataType
@@ -112,9 +112,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class Merge:
-    """One row for all rows of a selection that agree on the keys, with their statistics merged.
+    """A single row for all rows of a selection that agree on the keys, with their statistics merged.
 
-    `beside` are further aggregates. `cells` fall to wider ones before anything is merged. Without a `schema` columns
+    `beside` are further aggregates. `cells` are widened before anything is merged. Without a `schema` columns
     have the types that merging gives them.
     """
 
@@ -128,7 +128,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Line:
-    """What one request of a family asks for: windows of a kind, and the constants of its predicate."""
+    """What a request of a family asks for: windows of a kind, and the constants of its predicate."""
 
     request: str
     kind: int
@@ -138,7 +138,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Finishing:
-    """The windows of all lines over the slices of one node, merged by request, window end and keys.
+    """The windows of all lines over the slices of a node, merged by request, window end and keys.
 
     `condition` says which rows count for which line: over columns of rows, and `requests.p0`, `requests.p1` ... for its
     constants, which have the types `constants`. `roll` are the requests that the file is made for, due or not.
@@ -155,40 +155,40 @@ class Finishing:
 
 
 class Backend(Protocol):
-    """Works on partial rows; safe to call from several threads. What cannot be computed raises `BackendError`."""
+    """What works on partial rows; safe to call from several threads. What cannot be computed raises `BackendError`."""
 
     def hold(self, table: pa.Table) -> Rows:
-        """The rows that a batch brought into this process."""
+        """Hold the rows that a batch brought into this process."""
 
     def stored(self, file: SegmentRow) -> Rows:
         """The rows of a file."""
 
     def starts(self, rows: Rows) -> frozenset[int]:
-        """All starts that there are among some rows."""
+        """List all starts among the rows."""
 
     def count(self, rows: Rows) -> int:
-        """How many rows of the stream are behind some partial rows."""
+        """Count the rows of the stream that are behind the partial rows."""
 
     def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
-        """The rows, those with these starts late and all others on time."""
+        """Mark the rows with these starts as late and all others as on time."""
 
     def without(self, rows: Rows, starts: frozenset[int]) -> Rows:
-        """The rows that have none of these starts."""
+        """Leave out the rows that have one of these starts."""
 
     def filter(self, selection: Selection, order: Sequence[str] = ()) -> Rows:
-        """The rows of a selection, one file's behind the other's or ordered by some columns."""
+        """Select rows, in the order of their sources or ordered by the columns `order`."""
 
     def merge(self, merge: Merge) -> Rows:
-        """The merged rows."""
+        """Merge rows."""
 
     def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
-        """Aggregates, as SQL, over all rows of a selection: a value for each."""
+        """Compute aggregates, written as SQL, over all rows of a selection: a value for each aggregate."""
 
     def finish(self, finishing: Finishing) -> Rows:
-        """Finished windows, those of a request together and by their ends, with the roll of the requests."""
+        """Finish windows: the windows of a request come together, by their ends, with the roll of the requests."""
 
     def join_finished(self, files: Sequence[SegmentRow]) -> Rows:
-        """The finished windows of all files; on the roll are the requests that are on that of every file."""
+        """Join the finished windows of all files; on the roll are the requests that are on the roll of every file."""
 
     def is_finished(self, file: SegmentRow, request: str) -> bool:
         """Whether a file of finished windows was made for this request too."""
@@ -196,13 +196,13 @@ class Backend(Protocol):
     def answer(
         self, sql: str, parts: Sequence[Sequence[Selection]], schema: pa.Schema, *, after: int | None = None
     ) -> pa.Table:
-        """The answer of a view, whose places {part0}, {part1} ... stand for the rows of these selections.
+        """Answer a view, in whose SQL {part0}, {part1} ... stand for the rows of these selections.
 
         With `after` only rows whose first column is greater.
         """
 
     def write(self, path: str, rows: Rows) -> Written:
-        """Write rows as one file, of a name that was never used before."""
+        """Write rows as a file, under a name that was never used before."""
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Files are gone: let go of what is kept of them."""
+        """Let go of what is kept of files that are gone."""

@@ -1,4 +1,4 @@
-"""Merging partial rows: the one SQL by which nodes are derived, blocks built and windows finished."""
+"""Merging partial rows: the SQL by which nodes are derived, blocks built and windows finished."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from weft.aggregates.statistics import BASICS, Statistic
 from weft.segments.types import duck_type
 
 
-def quoted(name: str) -> str:
-    """A column name as an identifier."""
+def duck_identifier(name: str) -> str:
+    """Write a column name as an identifier of DuckDB."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -19,37 +19,38 @@ def merge_sql(
     statistics: Sequence[Statistic],
     beside: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """SELECT of the keys (SQL, name) and the merged statistics of all rows of `source` that agree on the keys.
+    """Write the SELECT of the keys (SQL, name) and the merged statistics of rows of `source` that agree on the keys.
 
-    Without keys the answer is one row, also for no rows at all. `beside` are further aggregates, as (SQL, name).
+    Without keys the answer is a single row, also for no rows at all. `beside` are further aggregates, as (SQL, name).
     """
-    prepared = [one for one in statistics if BASICS[one.basic].prepare]
+    prepared = [statistic for statistic in statistics if BASICS[statistic.basic].prepare]
     if prepared:
         source = _prepare(source, keys, prepared)
     columns = [
-        *(f"{sql} AS {quoted(name)}" for sql, name in (*keys, *beside)),
-        *(f"{merged(one)} AS {quoted(one.name)}" for one in statistics),
+        *(f"{sql} AS {duck_identifier(name)}" for sql, name in (*keys, *beside)),
+        *(f"{merged(statistic)} AS {duck_identifier(statistic.name)}" for statistic in statistics),
     ]
     by = f" GROUP BY {', '.join(sql for sql, _ in keys)}" if keys else ""
     return f"SELECT {', '.join(columns)} FROM {source}{by}"
 
 
-def merged(one: Statistic) -> str:
-    """The merge rule of a statistic over its column and those it needs."""
-    needed = [quoted(other.name) for other in one.needs]
-    return BASICS[one.basic].merge.format(*needed, c=quoted(one.name), t=duck_type(one.type), h=_helper(one))
+def merged(statistic: Statistic) -> str:
+    """Write the merge rule of a statistic over its own column and the columns of the statistics that it needs."""
+    needed = [duck_identifier(other.name) for other in statistic.needs]
+    column, data_type = duck_identifier(statistic.name), duck_type(statistic.type)
+    return BASICS[statistic.basic].merge.format(*needed, c=column, t=data_type, h=_helper(statistic))
 
 
-def _helper(one: Statistic) -> str:
-    return quoted(f"{one.name}_helper")
+def _helper(statistic: Statistic) -> str:
+    return duck_identifier(f"{statistic.name}_helper")
 
 
 def _prepare(source: str, keys: Sequence[tuple[str, str]], prepared: Sequence[Statistic]) -> str:
-    """The source with a helper column over whole groups for every merge rule that needs one."""
+    """Add to the source a helper column over whole groups for every merge rule that needs a helper."""
     partition = f"(PARTITION BY {', '.join(sql for sql, _ in keys)})" if keys else "()"
     helpers = ", ".join(
-        BASICS[one.basic].prepare.format(*(quoted(other.name) for other in one.needs), w=partition)
-        + f" AS {_helper(one)}"
-        for one in prepared
+        BASICS[statistic.basic].prepare.format(*(duck_identifier(other.name) for other in statistic.needs), w=partition)
+        + f" AS {_helper(statistic)}"
+        for statistic in prepared
     )
     return f"(SELECT *, {helpers} FROM {source})"

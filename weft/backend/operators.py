@@ -34,16 +34,19 @@ _BY_TEXT = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "r
 
 
 def _decimal_arithmetic(renderer: Renderer, call: Call) -> str:
-    left, right = (as_decimal(one.type) for one in call.arguments)
-    as_decimals = [one if one.type.is_decimal else Cast(one, as_decimal(one.type)) for one in call.arguments]
-    parts: list[tuple[Expression, str]] = [(one, renderer.sql(one)) for one in as_decimals]
+    left, right = (as_decimal(argument.type) for argument in call.arguments)
+    as_decimals = [
+        argument if argument.type.is_decimal else Cast(argument, as_decimal(argument.type))
+        for argument in call.arguments
+    ]
+    parts: list[tuple[Expression, str]] = [(argument, renderer.sql(argument)) for argument in as_decimals]
     if call.function == "*":
         digits = left.precision + right.precision + 1
     else:
         digits = max(left.scale, right.scale) + max(left.precision - left.scale, right.precision - right.scale) + 1
     if call.function not in ("+", "-", "*") or digits > MAX_PRECISION:
         return _by_text(renderer, call, parts)
-    # DuckDB computes with 64 bits unless an operand says that it needs more: one of them says so.
+    # DuckDB computes with 64 bits unless an operand says that it needs more: the left operand says so.
     wide = f"DECIMAL({digits},{left.scale})"
     return renderer.strict(parts, lambda sides:
                            f"CAST((CAST({sides[0]} AS {wide}) {call.function} {sides[1]}) AS {duck_type(call.type)})")
@@ -60,16 +63,16 @@ def _by_text(renderer: Renderer, call: Call, parts: list[tuple[Expression, str]]
 
 
 def _in_order(call: Call, sides: list[_Side]) -> list[_Side]:
-    """Spark looks at a divisor before the dividend; the same swap puts them back."""
+    """Put a divisor before its dividend, as Spark looks at them; a second call puts them back."""
     return sides[::-1] if call.function in _DIVISOR_FIRST else sides
 
 
 def _division(renderer: Renderer, call: Call) -> str:
-    """/, % and div: the divisor is looked at first, and NULL over zero is NULL."""
+    """Write /, % or div: the divisor is looked at first, and NULL over zero is NULL."""
     if call.type.is_decimal:
         return _decimal_arithmetic(renderer, call)
-    if call.function == "div" and any(one.type.is_decimal for one in call.arguments):
-        parts = [(one, renderer.sql(one)) for one in call.arguments]
+    if call.function == "div" and any(argument.type.is_decimal for argument in call.arguments):
+        parts = [(argument, renderer.sql(argument)) for argument in call.arguments]
         return renderer.strict(_in_order(call, parts), lambda sides:
                                f"weft_decimal_div(CAST({sides[1]} AS VARCHAR), CAST({sides[0]} AS VARCHAR))",
                                swapped=True)
@@ -100,7 +103,8 @@ def _null_safe_equality(renderer: Renderer, call: Call) -> str:
 
 def _connective(operator: str) -> Rule:
     def render(renderer: Renderer, call: Call) -> str:
-        return _chain(renderer, operator, [(renderer.sql(one), can_raise(one)) for one in call.arguments])
+        parts = [(renderer.sql(argument), can_raise(argument)) for argument in call.arguments]
+        return _chain(renderer, operator, parts)
     return render
 
 
@@ -109,7 +113,7 @@ def _filled(form: str, part: str) -> Callable[[str], str]:
 
 
 def _chain(renderer: Renderer, operator: str, parts: Sequence[tuple[str, bool]]) -> str:
-    """AND and OR: a part is evaluated only where those before it have not decided."""
+    """Write AND or OR: a part is evaluated only where the parts before it have not decided."""
     if len(parts) > _LONG_CHAIN:
         links = [(_chain(renderer, operator, link), any(raises for _, raises in link)) for link in _links(parts)]
         return _chain(renderer, operator, links)
@@ -130,14 +134,14 @@ def _in(renderer: Renderer, call: Call) -> str:
         return f"({sought} IN ({', '.join(sql for _, sql in listed)}))"
 
     def equals(x: str) -> str:
-        found = _chain(renderer, "OR", [(f"({x} = {sql})", can_raise(value)) for value, sql in listed])
-        return f"CASE WHEN {x} IS NULL THEN NULL ELSE {found} END"
+        is_listed = _chain(renderer, "OR", [(f"({x} = {sql})", can_raise(value)) for value, sql in listed])
+        return f"CASE WHEN {x} IS NULL THEN NULL ELSE {is_listed} END"
     return renderer.bound(sought, equals)
 
 
 def _coalesce(renderer: Renderer, call: Call) -> str:
     parts = renderer.same(call, call.type)
-    if not any(can_raise(one) for one, _ in parts[1:]):
+    if not any(can_raise(argument) for argument, _ in parts[1:]):
         return f"coalesce({', '.join(sql for _, sql in parts)})"
 
     return _first_present(renderer, [sql for _, sql in parts])
@@ -163,7 +167,7 @@ def _nullif(renderer: Renderer, call: Call) -> str:
 
 
 def _signed(name: str, form: str) -> Rule:
-    """negate and abs."""
+    """The rule of negate or abs."""
 
     def render(renderer: Renderer, call: Call) -> str:
         kind = duck_type(call.type)
@@ -198,7 +202,7 @@ def _round(renderer: Renderer, call: Call) -> str:
 
 
 def _round_double(renderer: Renderer, x: str, digits: int) -> str:
-    """Java rounds the shortest text of a double. As a decimal DuckDB does too: away from zero, from all digits."""
+    """Round the shortest text of a double, as Java does: as a decimal, away from zero, from all digits."""
     if not 0 <= digits <= _MAX_TEXT_SCALE:
         # DuckDB takes a NaN from Python for NULL.
         form = f"CASE WHEN isfinite({{0}}) THEN weft_double_round({{0}}, {digits}) ELSE {{0}} END"
@@ -209,7 +213,7 @@ def _round_double(renderer: Renderer, x: str, digits: int) -> str:
 
 
 def _whole(function: str) -> Rule:
-    """floor and ceil."""
+    """The rule of floor or ceil."""
 
     def render(renderer: Renderer, call: Call) -> str:
         operand = call.arguments[0]
@@ -222,7 +226,7 @@ def _whole(function: str) -> Rule:
 
 
 def _doubles(form: str) -> Rule:
-    """A function of doubles whose form names its arguments more than once."""
+    """The rule of a function of doubles whose form names its arguments more than once."""
 
     def render(renderer: Renderer, call: Call) -> str:
         def build(parts: list[str]) -> str:
@@ -232,7 +236,7 @@ def _doubles(form: str) -> Rule:
 
 
 def _plain(name: str) -> Rule:
-    """A function that DuckDB has with the same meaning, and that looks at all its arguments."""
+    """The rule of a function that DuckDB has with the same meaning, and that looks at all its arguments."""
     return lambda renderer, call: f"{name}({', '.join(sql for _, sql in renderer.same(call, call.type))})"
 
 
@@ -241,8 +245,8 @@ def _squared_distances(renderer: Renderer, call: Call) -> str:
 
 
 def _total(renderer: Renderer, call: Call) -> str:
-    """A sum that was kept too wide to overflow, in the type that it is read in; it fails where Spark's overflows."""
-    parts = [renderer.sql(one) for one in call.arguments]
+    """Write a sum, kept too wide to overflow, in the type that it is read in; it fails where Spark's overflows."""
+    parts = [renderer.sql(argument) for argument in call.arguments]
     if len(parts) > 1:
         texts = ", ".join(f"CAST({part} AS VARCHAR)" for part in parts)
         made = f"weft_decimal_total({texts}, {call.type.precision}, {call.type.scale})"
@@ -252,7 +256,7 @@ def _total(renderer: Renderer, call: Call) -> str:
                                               f"ELSE CAST({x} AS {duck_type(call.type)}) END")
 
 
-# NaN is greater than any number, here as in Spark, so `> 0` keeps it. C's power is 1 in places where Java's is NaN.
+# NaN is greater than any number, here as in Spark, so `> 0` keeps it. C's power is 1 for arguments where Java's is NaN.
 RULES: dict[str, Rule] = {
     "and": _connective("AND"), "or": _connective("OR"),
     "not": lambda renderer, call: f"(NOT {renderer.sql(call.arguments[0])})",
@@ -271,8 +275,8 @@ RULES: dict[str, Rule] = {
                      "WHEN {0} < 0 THEN CAST(-1 AS DOUBLE) END"),
     "pow": _doubles("CASE WHEN {0} IS NOT NULL AND (isnan({1}) OR (abs({0}) = 1 AND isinf({1}))) "
                     "THEN CAST('NaN' AS DOUBLE) ELSE pow({0}, {1}) END"),
-    # Not for queries to call: what a variance is made of where the sums are exact.
+    # No query calls this: a variance is made of it where the sums are exact.
     "squared_distances": _squared_distances,
-    # Nor this: what a sum is made of where rows of other queries must not make it overflow.
+    # No query calls this: a sum is made of it where rows of other queries must not make it overflow.
     "total": _total,
 }

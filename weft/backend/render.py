@@ -1,6 +1,6 @@
 """A canonical expression over slots as DuckDB SQL that gives Spark's value, of the type the expression says, or fails.
 
-Only portable operators have a rule: those that tests/read/test_differential.py proves equal to Spark with ANSI rules.
+Only portable operators have a rule: tests/read/test_differential.py proves them equal to Spark with ANSI rules.
 Where DuckDB's own operator differs (remainders, rounding, decimals, casts), what is written differs from the operator.
 
 Errors must agree as well, so what Spark does not evaluate must not be evaluated here. DuckDB leaves the branches of
@@ -18,7 +18,7 @@ from weft.backend.renderer import Renderer
 
 
 def duck_sql(expression: Expression, slots: Mapping[str, str]) -> str:
-    """The expression as DuckDB SQL; `slots` holds the SQL of each slot, one that is missing stands for its own name.
+    """Write an expression as DuckDB SQL; `slots` holds the SQL of slots, a missing slot stands for its own name.
 
     The window is the slots `window_start` and `window_end`. Raises TypeError for what is not portable.
 

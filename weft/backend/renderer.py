@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from weft.algebra.expressions import Call, Case, Cast, Expression, Literal, Slot, WindowPart
 from weft.algebra.types import MAX_PRECISION, DataType, as_decimal, decimal
 from weft.backend.casts import cast_sql
+from weft.backend.merge import duck_identifier
 from weft.backend.raising import can_be_null, can_raise
 from weft.errors import SqlError
 from weft.segments.types import duck_literal
@@ -21,12 +22,8 @@ _MAX_NESTED_BODIES = 8
 _LAMBDA = re.compile(r"lambda weft_([0-9]+):")
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 class Renderer:
-    """Renders one expression, its calls by rules; counts the variables it binds."""
+    """Renders an expression, its calls by rules; counts the variables it binds."""
 
     def __init__(self, slots: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
         self._slots, self._rules = slots, rules
@@ -37,7 +34,7 @@ class Renderer:
     def sql(self, expression: Expression) -> str:
         match expression:
             case Slot(name):
-                return self._slots.get(name, _quoted(name))
+                return self._slots.get(name, duck_identifier(name))
             case Literal():
                 return duck_literal(expression)
             case WindowPart("window"):
@@ -54,11 +51,11 @@ class Renderer:
                 raise TypeError(f"{expression} is not portable")
 
     def bound(self, sql: str, body: Callable[[str], str]) -> str:
-        """The body over a value that it names more than once."""
+        """Write the body over a value that it names more than once."""
         return self.bound_all([sql], lambda names: body(names[0]))
 
     def bound_all(self, values: Sequence[str], body: Callable[[list[str]], str]) -> str:
-        """The body over values that it names more than once; one lambda for all of them."""
+        """Write the body over values that it names more than once; a single lambda binds all of them."""
         long = [value for value in values if len(value) > _SHORT]
         if not long:
             return body([*values])
@@ -67,8 +64,8 @@ class Renderer:
         if len(long) == 1:
             packed, names = long[0], iter([name])
         else:
-            packed = f"struct_pack({', '.join(f'v{place} := {value}' for place, value in enumerate(long))})"
-            names = iter([f"{name}.v{place}" for place in range(len(long))])
+            packed = f"struct_pack({', '.join(f'v{index} := {value}' for index, value in enumerate(long))})"
+            names = iter([f"{name}.v{index}" for index in range(len(long))])
         inside = body([next(names) if len(value) > _SHORT else value for value in values])
         made = f"list_transform([{packed}], lambda {name}: {inside})[1]"
         depth = self._depths[number] = max(self._depth(packed), 1 + self._depth(inside))
@@ -79,7 +76,7 @@ class Renderer:
         return made
 
     def _depth(self, sql: str) -> int:
-        """How deep lambdas stand in the bodies of others."""
+        """Tell how deep lambdas stand in the bodies of others."""
         # A chain of a thousand parts binds what it just made each time: its long text is not searched again.
         if sql == self._made[0]:
             return self._made[1]
@@ -87,9 +84,9 @@ class Renderer:
 
     def strict(self, parts: Sequence[tuple[Expression, str]], build: Callable[[list[str]], str], *,
                swapped: bool = False) -> str:
-        """`build` over the parts, NULL as soon as one of them is NULL: like Spark, without a look at those after it.
+        """Write `build` over the parts, NULL as soon as a part is: like Spark, without a look at the parts after it.
 
-        DuckDB looks from left to right and skips the rest of a function's arguments after one that is NULL in all rows;
+        DuckDB looks from left to right and skips the arguments of a function after an argument that is always NULL;
         where `build` has the first part on the right (`swapped`), it must be looked at before.
         """
         names: list[str] = []
@@ -110,13 +107,13 @@ class Renderer:
         return step(0)
 
     def same(self, call: Call, kind: DataType) -> list[tuple[Expression, str]]:
-        """The arguments as values of one type."""
-        cast = [one if one.type == kind else Cast(one, kind) for one in call.arguments]
-        return [(one, self.sql(one)) for one in cast]
+        """Write the arguments as values of one type."""
+        cast = [argument if argument.type == kind else Cast(argument, kind) for argument in call.arguments]
+        return [(argument, self.sql(argument)) for argument in cast]
 
     def alike(self, call: Call) -> list[tuple[Expression, str]]:
-        """The arguments of a comparison, as values of one type that holds them all."""
-        kinds = {one.type for one in call.arguments}
+        """Write the arguments of a comparison as values of one type that holds them all."""
+        kinds = {argument.type for argument in call.arguments}
         if len(kinds) > 1 and all(kind.is_decimal or kind.is_integral for kind in kinds):
             decimals = [as_decimal(kind) for kind in kinds]
             scale = max(kind.scale for kind in decimals)
@@ -125,10 +122,10 @@ class Renderer:
                 return self.same(call, decimal(digits + scale, scale))
         if len(kinds - {DataType("void")}) > 1:
             raise TypeError(f"{call} compares {sorted(map(str, kinds))}")
-        return [(one, self.sql(one)) for one in call.arguments]
+        return [(argument, self.sql(argument)) for argument in call.arguments]
 
     def _edge(self, part: str) -> str:
-        return self._slots.get(f"window_{part}", _quoted(f"window_{part}"))
+        return self._slots.get(f"window_{part}", duck_identifier(f"window_{part}"))
 
     def _case(self, case: Case) -> str:
         whens = " ".join(f"WHEN {self.sql(test)} THEN {self._branch(value, case.type)}"

@@ -1,6 +1,6 @@
-"""Where in a file of finished windows each query's each window stands.
+"""An index of a file of finished windows: where the rows of each request and window begin.
 
-A file may hold millions of them: the index is a sorted table of 28 bytes a window, and a look-up two searches in it.
+A file may hold millions of windows: the index is a sorted table of 28 bytes a window, and a look-up two searches in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BEGIN, LENGTH = "begin", "length"
 
 
 def runs(table: pa.Table) -> pa.Table:
-    """The place and length of every run of rows with one request and one window end, ordered by these two."""
+    """List the begin and length of every run of rows with equal request and window end, ordered by these two."""
     requests = table[REQUEST].combine_chunks().dictionary_encode()
     codes, ends = requests.indices.to_numpy(zero_copy_only=False), table[END].to_numpy()
     changes = np.flatnonzero((codes[1:] != codes[:-1]) | (ends[1:] != ends[:-1])) + 1
@@ -29,7 +29,7 @@ def runs(table: pa.Table) -> pa.Table:
 
 
 def runs_of(index: pa.Table, request: str, first: int, last: int) -> list[tuple[int, int]]:
-    """Where the rows of a request's windows that end from `first` to `last` begin, and how many there are, by end."""
+    """Look up where the rows of a request's windows that end from `first` to `last` begin, and their number, by end."""
     if not index.num_rows:
         return []
     requests, ends = index[REQUEST].chunk(0), index[END].chunk(0).to_numpy()
@@ -38,5 +38,5 @@ def runs_of(index: pa.Table, request: str, first: int, last: int) -> list[tuple[
         return []
     low, high = np.searchsorted(requests.indices.to_numpy(), [code, code + 1])
     begin = low + np.searchsorted(ends[low:high], first)
-    found = index.slice(int(begin), int(low + np.searchsorted(ends[low:high], last, "right") - begin))
-    return list(zip(found[BEGIN].to_pylist(), found[LENGTH].to_pylist(), strict=True))
+    entries = index.slice(int(begin), int(low + np.searchsorted(ends[low:high], last, "right") - begin))
+    return list(zip(entries[BEGIN].to_pylist(), entries[LENGTH].to_pylist(), strict=True))

@@ -5,74 +5,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.backend.interface import ALL, Finishing, Selection, Source, Windows
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.merge import duck_identifier, merge_sql
 from weft.segments.roll import REQUEST
 from weft.segments.rows import END, LATE, ON_TIME, START
 
 
 def selection_sql(selection: Selection, tables: Sequence[tuple[str, Source]]) -> str:
-    """A selection as SELECT, over the tables that hold the rows of its sources."""
-    columns = [quoted(column) for column in selection.columns]
+    """Write a selection as SELECT, over the tables that hold the rows of its sources."""
+    columns = [duck_identifier(column) for column in selection.columns]
     sql = " UNION ALL ".join(_source_sql(name, source, columns) for name, source in tables)
     if selection.windows is not None:
         sql = _each_window(sql, selection.columns, selection.windows)
-    if selection.where == ALL and not selection.kept:
+    if selection.where == ALL and not selection.output:
         return sql
-    kept = ", ".join(map(quoted, selection.kept)) or "*"
-    return f"SELECT {kept} FROM ({sql}) WHERE {selection.where}"
+    output = ", ".join(map(duck_identifier, selection.output)) or "*"
+    return f"SELECT {output} FROM ({sql}) WHERE {selection.where}"
 
 
 def _source_sql(name: str, source: Source, columns: Sequence[str]) -> str:
-    terms = [*(f"{sql} AS {quoted(alias)}" for sql, alias in source.beside), *columns]
+    terms = [*(f"{sql} AS {duck_identifier(alias)}" for sql, alias in source.beside), *columns]
     return f"SELECT {', '.join(terms)} FROM {name} WHERE {source.where}"
 
 
 def _each_window(sql: str, columns: Sequence[str], windows: Windows) -> str:
-    kept = [quoted(column) for column in columns if column not in (START, LATE)]
+    others = [duck_identifier(column) for column in columns if column not in (START, LATE)]
     ends = (windows.first, windows.last, windows.length, windows.slide)
-    return _exploded(f"({sql})", kept, *map(str, ends))
+    return _exploded(f"({sql})", others, *map(str, ends))
 
 
 def _exploded(
     rows: str, columns: Sequence[str], first: str, last: str, length: str, slide: str, joined: str = ""
 ) -> str:
-    """Each row once for every window that it counts for, of those whose ends go from first to last by slide.
+    """Repeat each row for every window that it counts for, of the windows whose ends go from first to last by slide.
 
     The first window that holds a row is the first that ends after it; the last starts at it or before.
     """
     next_end = f"({START} + {slide} - ((({START} - {first}) % {slide}) + {slide}) % {slide})"
     ends = f"unnest(range(greatest({next_end}, {first}), least({START} + {length}, {last}) + 1, {slide}))"
-    kept = "".join(f"{column}, " for column in columns)
+    others = "".join(f"{column}, " for column in columns)
     return (
-        f"SELECT * EXCLUDE ({LATE}) FROM (SELECT {LATE}, {kept}{ends} AS {END} FROM {rows}{joined}) "
+        f"SELECT * EXCLUDE ({LATE}) FROM (SELECT {LATE}, {others}{ends} AS {END} FROM {rows}{joined}) "
         f"WHERE {LATE} < {END}"
     )
 
 
 def starts_sql(rows: str) -> str:
-    """The slices that rows are in, each once, as on time: which windows hold them is asked of the slices alone."""
+    """Select the slices that rows are in, each once, as on time: which windows hold a row is up to its slice."""
     return f"SELECT DISTINCT {START}, CAST({ON_TIME} AS BIGINT) AS {LATE} FROM {rows}"
 
 
 def members_sql() -> str:
-    """For every kind of window of `requests` and every slice of `starts`: the ends of due windows that hold it."""
+    """Select, for every kind of window of `requests` and slice of `starts`, the ends of due windows that hold it."""
     kinds = " JOIN (SELECT DISTINCT kind, first, last, length, slide FROM requests) ON true"
     return _exploded("starts", ["kind", START], "first", "last", "length", "slide", kinds)
 
 
 def finishing_sql(finishing: Finishing, rows: str) -> str:
-    """Every row once for each window of each request that it counts for, merged by request, window and keys.
+    """Repeat every row for each window of each request that it counts for, and merge by request, window and keys.
 
     Over the tables `requests`, `members` and `names`. Slices are few and rows many: which slices belong to which
     windows is worked out before, and rows meet their windows in a hash join.
     """
     statistics = finishing.statistics
-    kept = ", ".join(quoted(name) for name in (*finishing.keys, *(one.name for one in statistics)))
+    names = (*finishing.keys, *(statistic.name for statistic in statistics))
+    columns = ", ".join(map(duck_identifier, names))
     windows = (
-        f"SELECT {REQUEST}, {END}, {kept} FROM {rows} AS slices JOIN requests ON {finishing.condition} "
+        f"SELECT {REQUEST}, {END}, {columns} FROM {rows} AS slices JOIN requests ON {finishing.condition} "
         f"JOIN members ON members.{START} = slices.{START} AND members.kind = requests.kind WHERE {LATE} < {END}"
     )
-    keys = [(REQUEST, REQUEST), (END, END), *((quoted(name), name) for name in finishing.keys)]
+    keys = [(REQUEST, REQUEST), (END, END), *((duck_identifier(name), name) for name in finishing.keys)]
     merged = merge_sql(f"({windows})", keys, statistics)
     return (
         f"SELECT names.name AS {REQUEST}, * EXCLUDE ({REQUEST}, name) FROM ({merged}) AS merged "

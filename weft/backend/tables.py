@@ -42,17 +42,17 @@ class TableRows:
 
 
 def shape_of(selection: Selection, tables: Sequence[pa.Table]) -> pa.Schema:
-    """The columns that a selection reads: those that it gives, and those that conditions are about."""
+    """Tell the columns that a selection reads: the columns that it gives, and the columns of its conditions."""
     schema = tables[0].schema if selection.schema is None else selection.schema
     read = {*selection.columns, START, LATE, LEVEL}
     return pa.schema([field for field in schema if field.name in read])
 
 
 def shaped(tables: Iterable[pa.Table], shape: pa.Schema) -> pa.Table:
-    """The rows of all tables with the columns that are asked for.
+    """Join the rows of all tables, with the columns that are asked for.
 
     A file from before a statistic was kept has none of it: what is finished ahead for a whole node goes over such files
-    too, and no query that needs the statistic reads those windows.
+    too, and no query that needs the statistic reads such windows.
     """
     alike = [
         table.select(shape.names) if set(shape.names) <= set(table.column_names) else conform(table, shape)
@@ -62,20 +62,20 @@ def shaped(tables: Iterable[pa.Table], shape: pa.Schema) -> pa.Table:
 
 
 def within(rows: pa.Table, span: tuple[int, int] | None) -> pa.Table:
-    """The rows that start in a span of time."""
+    """Keep the rows that start in a span of time."""
     if span is None:
         return rows
     return rows.filter(pc.and_(pc.greater_equal(rows[START], span[0]), pc.less(rows[START], span[1])))
 
 
 def marked(rows: pa.Table, starts: frozenset[int], late: int) -> pa.Table:
-    """The rows, those with these starts late."""
+    """Mark the rows with these starts as late, all others as on time."""
     marks = pc.if_else(_is_among(rows, starts), pa.scalar(late, pa.int64()), pa.scalar(ON_TIME, pa.int64()))
     return rows.set_column(rows.column_names.index(LATE), LATE, marks)
 
 
 def without(rows: pa.Table, starts: frozenset[int]) -> pa.Table:
-    """The rows that have none of these starts."""
+    """Leave out the rows that have one of these starts."""
     return rows.filter(pc.invert(_is_among(rows, starts)))
 
 
@@ -84,19 +84,19 @@ def _is_among(rows: pa.Table, starts: frozenset[int]) -> pa.ChunkedArray:
 
 
 def wider_cells(rows: pa.Table, cells: Iterable[Cells]) -> pa.Table:
-    """The rows with the cells of these cuts, which are some of their own; several may be of one group then.
+    """Put the rows into the wider cells of fewer cuts; several rows may be of one group then.
 
-    Needs: a cell is named by the greatest cut at or below its values, so that without a cut it falls to the one before.
-    Cost: one look-up for each different cell, whatever the number of rows.
+    Needs: a cell is named by the greatest cut at or below its values, so that without a cut it joins the cell before.
+    Cost: a look-up for each different cell, whatever the number of rows.
     """
-    for one in cells:
-        place = rows.schema.get_field_index(one.column)
-        rows = rows.set_column(place, rows.schema.field(place), _wider(rows[one.column], one))
+    for dimension in cells:
+        index = rows.schema.get_field_index(dimension.column)
+        rows = rows.set_column(index, rows.schema.field(index), _wider(rows[dimension.column], dimension))
     return rows
 
 
 def _wider(values: pa.ChunkedArray, cells: Cells) -> pa.Array:
-    """The cell of every cell among these cuts; NULL is a cell of its own."""
+    """Replace every cell by the cell of these cuts that holds it; NULL is a cell of its own."""
     known = values.combine_chunks().dictionary_encode()
     bounds = [lowest(cells.type), *cells.cuts]
     wider = [bounds[bisect_right(cells.cuts, cell)] for cell in known.dictionary.to_pylist()]
@@ -104,7 +104,7 @@ def _wider(values: pa.ChunkedArray, cells: Cells) -> pa.Array:
 
 
 def requests_table(finishing: Finishing) -> pa.Table:
-    """The lines of a family: by number, since comparing numbers is most of the work of finishing."""
+    """Make the table of a family's lines: by number, since comparing numbers is most of the work of finishing."""
     kinds = [
         (REQUEST, pa.int32()),
         ("name", pa.string()),
@@ -113,7 +113,7 @@ def requests_table(finishing: Finishing) -> pa.Table:
         ("slide", pa.int64()),
         ("first", pa.int64()),
         ("last", pa.int64()),
-        *((f"p{place}", arrow_type(kind)) for place, kind in enumerate(finishing.constants)),
+        *((f"p{index}", arrow_type(kind)) for index, kind in enumerate(finishing.constants)),
     ]
     columns = zip(*(_numbered(number, line) for number, line in enumerate(finishing.lines)), strict=True)
     return pa.table(

@@ -1,4 +1,4 @@
-"""What a tick teaches of its stream: how many groups there are, by sketches over the partial rows that it made."""
+"""What a tick teaches about its stream: how many groups there are, by sketches over the tick's partial rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.interface import Backend, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
 from weft.store.derive import NewRows
@@ -20,14 +20,14 @@ FIRST_TICKS, EVERY = 3, 8
 
 
 def facts_of(state: StreamState) -> Facts:
-    """What was learned up to this state."""
-    kept = state.totals.get("learned")
-    return Facts() if kept is None else Facts.from_definition(kept)
+    """Return the facts that were learned up to this state."""
+    learned = state.totals.get("learned")
+    return Facts() if learned is None else Facts.from_definition(learned)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """The facts with one more tick, and what they were in this very tick."""
+    """What a tick taught: the facts of all ticks with it, and the facts of the tick alone."""
 
     facts: Facts
     tick: Facts
@@ -36,7 +36,7 @@ class Lesson:
 def learn(
     state: StreamState, network: Network, new: NewRows, rows: int, newest: int | None, backend: Backend
 ) -> Lesson:
-    """What a tick teaches."""
+    """Learn the facts of a tick."""
     known = facts_of(state)
     fresh = any(_names(node) not in known.groups for node in network.base)
     due = known.ticks < FIRST_TICKS or known.ticks % EVERY == 0 or fresh
@@ -47,7 +47,7 @@ def learn(
 
 
 def _span(state: StreamState, network: Network, new: NewRows, newest: int | None) -> int:
-    """By how much event time went on."""
+    """Tell by how much event time went on with the tick."""
     if newest is None:
         return 0
     before = state.max_event_time
@@ -58,25 +58,27 @@ def _span(state: StreamState, network: Network, new: NewRows, newest: int | None
 
 
 def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[Names, float]:
-    """How many groups of each base node, and values of each of its dimensions, this tick had."""
+    """Count the groups of each base node, and the values of each of its dimensions, in the tick."""
     seen: dict[Names, float] = {}
     for node in network.base:
-        mine = rows[node.id]
-        names = [one.name for one in node.dimensions]
-        if not names or not mine.count:
+        partial_rows = rows[node.id]
+        names = [dimension.name for dimension in node.dimensions]
+        if not names or not partial_rows.count:
             continue
-        quotes, truths = [quoted(name) for name in names], [is_truth(one) for one in node.dimensions]
-        columns = [
-            (TRUE_SHARE if truth else VALUE_KINDS).format(name) for truth, name in zip(truths, quotes, strict=True)
+        columns = [duck_identifier(name) for name in names]
+        truths = [is_truth(dimension) for dimension in node.dimensions]
+        of_columns = [
+            (TRUE_SHARE if truth else VALUE_KINDS).format(column)
+            for truth, column in zip(truths, columns, strict=True)
         ]
-        every = f"approx_count_distinct(hash({', '.join(quotes)}))"
-        selection = Selection((Source((mine,)),), (*names, ROW_COUNT.name))
-        *each, groups = map(float, backend.measure(selection, [*columns, every]))
-        for name, truth, count in zip(names, truths, each, strict=True):
+        of_groups = f"approx_count_distinct(hash({', '.join(columns)}))"
+        selection = Selection((Source((partial_rows,)),), (*names, ROW_COUNT.name))
+        *counts, groups = map(float, backend.measure(selection, [*of_columns, of_groups]))
+        for name, truth, count in zip(names, truths, counts, strict=True):
             seen[frozenset({name})] = truth_kinds(count) if truth else count
-        seen[_names(node)] = min(groups, mine.count) if node.clock.sliced else float(mine.count)
+        seen[_names(node)] = min(groups, partial_rows.count) if node.clock.sliced else float(partial_rows.count)
     return seen
 
 
 def _names(node: Node) -> Names:
-    return frozenset(one.name for one in node.dimensions)
+    return frozenset(dimension.name for dimension in node.dimensions)

@@ -20,7 +20,7 @@ from weft.store.ledger import LateReaders
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan for one version of the registry; of its queries only the meaning counts, their rows may be stale."""
+    """The plan for a version of the registry; of its queries only the meaning counts, their rows may be stale."""
 
     version: tuple[int, int]
     network: Network
@@ -29,7 +29,7 @@ class Plan:
     finished: Mapping[str, tuple[Finished, ...]]
 
     def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
-        """What each node asks of a tick; the stream's own part is under the empty name."""
+        """Tell what each node asks of a tick; the stream's own part is under the empty name."""
         return node_amounts(self.network, facts, *finished_ahead(self.families), measured)
 
     @cached_property
@@ -46,28 +46,28 @@ class Plan:
             before = reach.get(what, 0)
             reach[what] = None if before is None or upto is None else max(before, upto)
 
-        for name, one in self.queries.items():
-            for needs in (one.needs, *(past.needs for past in one.pasts)):
+        for name, query in self.queries.items():
+            for needs in (query.needs, *(past.needs for past in query.pasts)):
                 for part in needs.parts:
-                    read(part.node, one.reach)
-            for place in self.finished.get(name, ()):
-                read(place.family, None if one.keep is None else micros(one.keep))
+                    read(part.node, query.reach)
+            for finished in self.finished.get(name, ()):
+                read(finished.family, None if query.keep is None else micros(query.keep))
         return reach
 
 
 def late_readers(queries: Mapping[str, Registered]) -> Mapping[str, LateReaders]:
-    """What is asked of the counts of late rows of each node."""
+    """Collect what queries ask of the counts of late rows of each node."""
     windows: dict[str, set[str]] = {}
     epochs: dict[str, set[int]] = {}
     reaches: dict[str, set[int | None]] = {}
-    for one in queries.values():
-        kinds = set(map(str, one.needs.window.as_sliced()))
-        for needs in (one.needs, *(past.needs for past in one.pasts)) if kinds else ():
+    for query in queries.values():
+        kinds = set(map(str, query.needs.window.as_sliced()))
+        for needs in (query.needs, *(past.needs for past in query.pasts)) if kinds else ():
             for part in needs.parts:
                 windows.setdefault(part.node, set()).update(kinds)
-                since = (one.row.from_batch or 0, *(past.until for past in one.pasts))
+                since = (query.row.from_batch or 0, *(past.until for past in query.pasts))
                 epochs.setdefault(part.node, set()).update(since)
-                reaches.setdefault(part.node, set()).add(one.reach)
+                reaches.setdefault(part.node, set()).add(query.reach)
     return {
         node: LateReaders(frozenset(kinds), frozenset(epochs[node]), frozenset(reaches[node]))
         for node, kinds in windows.items()
@@ -78,8 +78,8 @@ def make_plan(
     stream: str, version: tuple[int, int], queries: Mapping[str, Registered], optimizer: Optimizer, facts: Facts
 ) -> Plan:
     """Decide everything for these queries of a stream."""
-    families, finished = plan_finishing({name: one.needs for name, one in queries.items() if one.eager})
+    families, finished = plan_finishing({name: query.needs for name, query in queries.items() if query.eager})
     decision = optimizer.decide(queries, families, facts)
-    pasts = {name: one.pasts for name, one in queries.items() if one.pasts}
-    network = build_network(stream, {name: one.needs for name, one in queries.items()}, decision, pasts)
+    pasts = {name: query.pasts for name, query in queries.items() if query.pasts}
+    network = build_network(stream, {name: query.needs for name, query in queries.items()}, decision, pasts)
     return Plan(version, network, queries, families, finished)

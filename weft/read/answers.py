@@ -1,4 +1,4 @@
-"""What a query answers from one committed state: which windows it has, and from where each of them is read.
+"""What a query answers from a committed state: which windows it has, and from where each window is read.
 
 Keeps: every answer is exact for the ticks of that state; a window is given only when it is closed, kept and held in
 full. Needs nothing but the query and the state: no plan, no writer, no Spark.
@@ -26,15 +26,15 @@ from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.state import StreamState
 
-# A window that is merged by itself takes ten milliseconds; of those that are made in one pass only rows cost anything,
-# and a part of so many takes a second or three.
+# A window that is merged by itself takes ten milliseconds; where windows are made in one pass only rows cost anything,
+# and a part of so many windows takes one to three seconds.
 MAX_MERGED = 2_000
 PART_IN_ONE_PASS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers of one query from one committed state of its stream."""
+    """The answers of a query from a committed state of its stream."""
 
     query: Registered
     state: StreamState
@@ -42,7 +42,7 @@ class Answers:
 
     @property
     def window(self) -> Sliced:
-        """The query's window; refuses a query without one."""
+        """The query's window; a query without a window is refused."""
         window = self.query.needs.window
         if not isinstance(window, Sliced):
             raise EngineError(
@@ -59,7 +59,7 @@ class Answers:
 
     @property
     def most_at_once(self) -> int:
-        """How many windows one call should read."""
+        """How many windows a call should read at most."""
         return PART_IN_ONE_PASS if self.in_one_pass else MAX_MERGED
 
     @cached_property
@@ -73,7 +73,7 @@ class Answers:
         return tuple(Route(route.node, moment) for route in routes)
 
     def newest(self) -> pa.Table:
-        """The newest closed window; of a query without a window, the totals."""
+        """Read the newest closed window; of a query without a window, the totals."""
         if not self.query.needs.window.clock.sliced:
             return self.totals()
         if self.state.watermark is None:
@@ -81,7 +81,7 @@ class Answers:
         return self.at(self.window.newest_closed_end(self.state.watermark))
 
     def ending_at(self, end: Moment) -> pa.Table:
-        """The closed window that ends at a moment."""
+        """Read the closed window that ends at a moment."""
         if not self.query.needs.window.clock.sliced:
             hint = "Call result() without end."
             raise EngineError("no-window", f"query {self.query.name!r} has no window", hint=hint)
@@ -95,7 +95,7 @@ class Answers:
         return self.at(moment)
 
     def at(self, end: int) -> pa.Table:
-        """The rows of a window; none unless it is closed, kept and held in full."""
+        """Read the rows of a window; no rows unless it is closed, kept and held in full."""
         if self.state.watermark is None or not self.oldest() < end <= self.state.watermark:
             return result_schema(self.query.needs).empty_table()
         # A closed window never changes, so whoever asks for it again gets the same table.
@@ -103,7 +103,7 @@ class Answers:
         return self.reader.results.get(key, lambda: self.windows([end]))
 
     def ends(self, since: Moment | None, until: Moment | None) -> Sequence[int]:
-        """The ends of the closed windows of a span that are kept and held in full."""
+        """List the ends of the closed windows of a span that are kept and held in full."""
         window, watermark = self.window, self.state.watermark
         if watermark is None:
             return []
@@ -113,7 +113,7 @@ class Answers:
         return window.ends(after=after, until=last)
 
     def check_few(self, ends: Sequence[int]) -> None:
-        """Refuse more windows than one call should read."""
+        """Refuse more windows than a call should read."""
         if len(ends) > MAX_MERGED and not self.in_one_pass:
             upto = datetime_of(ends[MAX_MERGED - 1]).isoformat()
             raise EngineError(
@@ -124,58 +124,58 @@ class Answers:
             )
 
     def windows(self, ends: Sequence[int]) -> pa.Table:
-        """The rows of windows that are closed, kept and held in full."""
-        # Windows from before a move are read from where their rows were, and where they are now.
+        """Read the rows of windows that are closed, kept and held in full."""
+        # Windows from before a move are read from the old placements of their rows and from the present placement.
         settled = bisect_left(ends, self.query.settled_from + micros(self.window.range))
         tables = [] if settled == 0 and ends else [self._moved(ends[:settled])]
         if settled < len(ends):
-            places = finished_candidates(self.query.name, self.query.needs) if self.query.eager else []
-            tables += self._settled(ends[settled:], places)
+            candidates = finished_candidates(self.query.name, self.query.needs) if self.query.eager else []
+            tables += self._settled(ends[settled:], candidates)
         return pa.concat_tables(tables) if len(tables) > 1 else tables[0]
 
     def _moved(self, ends: Sequence[int]) -> pa.Table:
         view = self.reader.view(self.query, filtered=True)
         return self.reader.moved(self.query.stays, view, self.state, ends)
 
-    def _settled(self, ends: Sequence[int], places: Sequence[tuple[Finished, ...]]) -> list[pa.Table]:
-        """Windows since the last move: as they were finished when they closed, the others merged from partial rows."""
+    def _settled(self, ends: Sequence[int], candidates: Sequence[tuple[Finished, ...]]) -> list[pa.Table]:
+        """Read windows since the last move: as they were finished when they closed, others merged from partial rows."""
         needs = self.query.needs
-        if not places:
+        if not candidates:
             return [self.reader.windows(needs, self.reader.view(self.query), self.state, self.routes, ends)]
-        first, *others = places
+        first, *others = candidates
         tables: list[pa.Table] = []
         parts = zip(first, needs.parts, strict=True)
-        spans = spans_of(ends, [self._files(place, part.node, ends) for place, part in parts])
+        spans = spans_of(ends, [self._files(candidate, part.node, ends) for candidate, part in parts])
         for ahead, together in groupby(spans, key=lambda span: bool(span.files)):
             neighbours = list(together)
             if ahead:
                 view = self.reader.view(self.query, filtered=first[0].filtered)
-                requests = [place.request for place in first]
+                requests = [candidate.request for candidate in first]
                 tables.append(self.reader.finished(needs, view, requests, neighbours, ends))
             else:
                 # What lies between two finished windows is one span.
                 tables += self._settled(ends[neighbours[0].first : neighbours[0].stop], others)
         return tables
 
-    def _files(self, place: Finished, node: str, ends: Sequence[int]) -> list[SegmentRow]:
-        """The files in which windows of these ends were finished for the query.
+    def _files(self, candidate: Finished, node: str, ends: Sequence[int]) -> list[SegmentRow]:
+        """List the files in which windows of these ends were finished for the query.
 
-        Not those from before its first tick: a query of that name that is gone was finished there.
+        Files from before its first tick do not count: they are of an older query of that name, which is gone.
         """
         since = self.query.row.from_batch
         if since is None or node not in self.state.synopses:
             return []
-        files = self.state.synopses[node].finished(place.family)
+        files = self.state.synopses[node].finished(candidate.family)
         near = [file for file in files if file.time_from <= ends[-1] and file.time_to > ends[0]]
-        mine = [file for file in near if file.batch_from >= since]
-        return [file for file in mine if self.reader.is_finished_in(file, place.request)]
+        own = [file for file in near if file.batch_from >= since]
+        return [file for file in own if self.reader.is_finished_in(file, candidate.request)]
 
     def totals(self) -> pa.Table:
-        """The totals of a query without a window."""
+        """Read the totals of a query without a window."""
         return self._totals(None)
 
     def changes(self, after: int) -> pa.Table:
-        """Of a query without a window: the groups that changed in ticks after one, with their totals now."""
+        """Read, of a query without a window, the groups that changed after a tick, with their present totals."""
         if self.query.needs.window.clock.sliced:
             hint = "Use results(since=...)."
             raise EngineError("has-window", f"query {self.query.name!r} has a window", hint=hint)
@@ -189,25 +189,25 @@ class Answers:
         return self.reader.running(self.query.needs, view, self.state, self.routes, since=since)
 
     def oldest(self) -> int:
-        """The windows that end after this moment are kept, and held in full."""
+        """Tell the moment after which windows end that are kept and held in full."""
         whole = max(route.complete_from for route in self.routes) + micros(self.window.range) - 1
         if self.query.keep is None or self.state.watermark is None:
             return whole
         return max(whole, self.state.watermark - micros(self.query.keep))
 
     def first_row(self) -> int:
-        """A moment before every stored row of the query, and not long before."""
+        """Tell a moment before every stored row of the query, and not long before."""
         return min((file.time_from for file in self.files()), default=self.state.watermark or 0)
 
     def files(self) -> list[SegmentRow]:
-        """The files that hold rows of the query, where it is and where it was."""
+        """List the files that hold rows of the query, in its present and its past placements."""
         before = (part.node for past in self.query.pasts for part in past.needs.parts)
         nodes = {*(route.node for route in self.routes), *before} & self.state.synopses.keys()
         return [file for node in nodes for file in self.state.synopses[node].data]
 
 
 def complete_since(query: Registered, state: StreamState) -> datetime | int | None:
-    """From which moment, or tick, on a query is held in full, also one that is only proposed; None for never."""
+    """Tell from which moment, or tick, a query is held in full, also a query that is only proposed; None for never."""
     moment = _complete_from(query, state, read_routes(query.needs, state))
     if moment == NEVER:
         return None
@@ -222,6 +222,6 @@ def _complete_from(query: Registered, state: StreamState, routes: tuple[Route, .
 
 
 def _promised(query: Registered, state: StreamState) -> int | None:
-    """From which moment on the query was said to be complete; None in a state from before its first tick."""
+    """Tell the moment from which the query was said to be complete; None in a state from before its first tick."""
     row = query.row
     return row.complete_from if row.from_batch is not None and row.from_batch <= state.batch_id else None

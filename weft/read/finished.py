@@ -11,9 +11,9 @@ from weft.segments.segment import SegmentRow
 
 @dataclass(frozen=True)
 class Span:
-    """Windows that follow one another: those of the ends from `first` to before `stop`, by their places.
+    """Neighbouring windows, by the positions of their ends: from `first` to before `stop`.
 
-    Of a span that was finished ahead `files` has a file for every part of the query; of any other, none.
+    If the span was finished ahead, `files` has a file for every part of the query; otherwise it is empty.
     """
 
     first: int
@@ -22,7 +22,7 @@ class Span:
 
 
 def spans_of(ends: Sequence[int], parts: Sequence[Sequence[SegmentRow]]) -> list[Span]:
-    """All of these ends, oldest first, in spans; `parts` are the files of finished windows that each part has.
+    """Divide these ends, oldest first, into spans; `parts` are the files of finished windows that each part has.
 
     A window is finished where all parts have it.
     """
@@ -39,9 +39,9 @@ def spans_of(ends: Sequence[int], parts: Sequence[Sequence[SegmentRow]]) -> list
 
 
 def _pieces(ends: Sequence[int], span: Span, files: Sequence[SegmentRow]) -> list[Span]:
-    """The pieces of a span that these files hold, each with its file beside those of the parts before."""
+    """Cut out the pieces of a span that these files hold, each with its file beside the files of the parts before."""
     pieces, at = [], span.first
-    for file in sorted(files, key=lambda one: one.time_from):
+    for file in sorted(files, key=lambda file: file.time_from):
         first = max(at, bisect_left(ends, file.time_from))
         stop = min(span.stop, bisect_left(ends, file.time_to))
         if first < stop:

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from weft.algebra.windows import micros
 from weft.read.answers import Answers
-from weft.read.reader import NEVER, kept_sql, result_schema
+from weft.read.reader import NEVER, predicate_sql, result_schema
 from weft.registry.registered import Stay
 from weft.segments.rows import START
 from weft.store.source import slice_rows
 
 
 def latest(answers: Answers) -> pa.Table:
-    """The newest closed window that has rows, of those that are kept; of a query without a window, its totals."""
+    """Read the newest kept and closed window that has rows; of a query without a window, its totals."""
     if not answers.query.needs.window.clock.sliced:
         return answers.totals()
     ends = answers.ends(None, None)
@@ -28,7 +28,7 @@ def latest(answers: Answers) -> pa.Table:
             # Rows come with the oldest window first.
             ends = table.column(1)
             return table.slice(ends.index(ends[-1]).as_py())
-        # Before these the first with rows is the last to hold the newest row there, unless HAVING leaves none.
+        # The next window with rows is the last that holds the newest row before this part, unless HAVING empties it.
         newest = _newest_slice(answers, part[0])
         if newest is None:
             break
@@ -38,9 +38,9 @@ def latest(answers: Answers) -> pa.Table:
 
 
 def _newest_slice(answers: Answers, before: int) -> int | None:
-    """The start of the newest slice before a moment with a row that the query's predicate lets through.
+    """Search the newest slice before a moment with a row that the query's predicate lets through; return its start.
 
-    Time is gone through backwards, in spans that double, and where no file has rows not at all.
+    The search goes backwards in spans that double in length, and skips the time of which no file has rows.
     """
     files, end, length = answers.files(), before, micros(answers.window.range)
     while True:
@@ -55,7 +55,7 @@ def _newest_slice(answers: Answers, before: int) -> int | None:
 
 
 def _last_start(answers: Answers, stay: Stay, first: int, end: int) -> int | None:
-    """The last slice that starts from `first` to before `end` with a row of the query, of a time of its life."""
+    """Search the last slice that starts from `first` to before `end` with a row of the query in one of its stays."""
     node = stay.needs.parts[0].node if stay.until is not None else answers.routes[0].node
     if node not in answers.state.synopses:
         return None
@@ -65,6 +65,6 @@ def _last_start(answers: Answers, stay: Stay, first: int, end: int) -> int | Non
     rows = slice_rows(synopsis, sorted(synopsis.dimensions), None, first, end)
     if not any(source.rows for source in rows.sources):
         return None
-    selection = replace(rows, where=kept_sql(stay.needs))
+    selection = replace(rows, where=predicate_sql(stay.needs))
     start: int | None = answers.reader.backend.measure(selection, [f"max({START})"])[0]
     return start

@@ -1,4 +1,4 @@
-"""Moments and ticks as users give them, and as they are shown: microseconds since the epoch are for us alone."""
+"""Moments and ticks as users write and see them: microseconds since the epoch are for Weft alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Moment = datetime | date | str
 
 
 def tick_of(value: SupportsIndex) -> int:
-    """The number of a tick, also one that a data frame holds; before the first and after the last are all alike."""
+    """Read the number of a tick, also from a data frame; numbers outside the range of ticks become its bounds."""
     try:
         number = operator.index(value)
     except TypeError as error:
@@ -32,7 +32,7 @@ def _no_tick(value: object) -> EngineError:
 
 
 def moment_of(value: Moment) -> int:
-    """A moment in microseconds; a text or a datetime without a zone is UTC, a date the beginning of its day there."""
+    """Read a moment in microseconds; a text or a datetime without a zone is UTC, a date its beginning in UTC."""
     if isinstance(value, str):
         value = _parsed(value)
     if not isinstance(value, date):
@@ -56,7 +56,7 @@ def _no_moment(value: object) -> EngineError:
 
 
 def datetime_of(moment: int) -> datetime:
-    """A moment as a datetime, as far as datetimes reach."""
+    """Return a moment as a datetime, as far as datetimes reach."""
     try:
         return EPOCH + timedelta(microseconds=moment)
     except OverflowError:

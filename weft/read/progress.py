@@ -1,4 +1,4 @@
-"""How far a query has come, in numbers: its windows, the rows that count for it, and those that came too late."""
+"""How far a query has come, in numbers: its windows, the rows that count for it, and the rows that came too late."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.needs import Needs
 from weft.read.answers import Answers
 from weft.read.moments import datetime_of
-from weft.read.reader import NEVER, kept_sql
+from weft.read.reader import NEVER, predicate_sql
 from weft.store.ledger import WATERMARK, horizon, ledger_schema
 from weft.store.source import slice_rows
 
 
 def progress(answers: Answers) -> dict[str, Any]:
-    """How many closed windows can be read, and the end of the newest; of running totals, nothing of both."""
+    """Count the closed windows that can be read, with the end of the newest; running totals have neither."""
     window, watermark = answers.query.needs.window, answers.state.watermark
     if not isinstance(window, Sliced) or watermark is None or answers.query.failed:
         return {"windows": 0, "last_result": None}
@@ -29,7 +29,7 @@ def progress(answers: Answers) -> dict[str, Any]:
 
 
 def counted_rows(answers: Answers) -> int:
-    """How many rows of the stream are in what is kept for the query, each once."""
+    """Count the rows of the stream that are in the state kept for the query, each once."""
     if answers.query.failed:
         return 0
     total, state = 0, answers.state
@@ -44,7 +44,7 @@ def counted_rows(answers: Answers) -> int:
 
 
 def late_rows(answers: Answers) -> int:
-    """How many rows, of the time that the query keeps, came after every window that they belong to was closed."""
+    """Count the rows, of the time that the query keeps, that came after all their windows were closed."""
     window, first = answers.query.needs.window, answers.query.row.from_batch
     if not window.clock.sliced or first is None:
         return 0
@@ -53,14 +53,15 @@ def late_rows(answers: Answers) -> int:
         synopsis = answers.state.synopses.get(stay.needs.parts[0].node)
         files = tuple(file for file in synopsis.files if file.kind == "late") if synopsis is not None else ()
         if files:
-            mine = f"{WATERMARK} >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
-            mine += f" AND batch < {stay.until}" if stay.until is not None else ""
+            counted = f"{WATERMARK} >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
+            counted += f" AND batch < {stay.until}" if stay.until is not None else ""
             schema = ledger_schema(stay.needs.parts[0].dimensions)
-            total += _sum_rows(answers, stay.needs, Selection((Source(files, mine),), tuple(schema.names), schema))
+            ledgers = Selection((Source(files, counted),), tuple(schema.names), schema)
+            total += _sum_rows(answers, stay.needs, ledgers)
     return total
 
 
 def _sum_rows(answers: Answers, needs: Needs, rows: Selection) -> int:
-    """The rows behind partial rows of the query's node that its predicate lets through."""
-    total = f"CAST(coalesce(sum({quoted(ROW_COUNT.name)}), 0) AS BIGINT)"
-    return int(answers.reader.backend.measure(replace(rows, where=kept_sql(needs)), [total])[0])
+    """Count the rows behind partial rows of the query's node that its predicate lets through."""
+    total = f"CAST(coalesce(sum({duck_identifier(ROW_COUNT.name)}), 0) AS BIGINT)"
+    return int(answers.reader.backend.measure(replace(rows, where=predicate_sql(needs)), [total])[0])

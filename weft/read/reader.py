@@ -16,7 +16,7 @@ from weft.algebra.expressions import Slot, walk
 from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Backend, BackendError, FinishedRun, Selection, Source, Windows
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.backend.render import duck_sql
 from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
@@ -33,7 +33,7 @@ from weft.store.source import no_rows, slice_rows, total_rows, window_rows
 from weft.store.state import StreamState, Synopsis
 
 VIEWS = 20_000
-# After every moment: the query holds no window yet.
+# A moment after all moments: the query holds no window yet.
 NEVER = 2**63 - 1
 
 FAILURES = {"weft:division-by-zero": "division by zero", "weft:overflow": "arithmetic overflow"}
@@ -44,20 +44,20 @@ RowsOf = Callable[[Synopsis, Sequence[str], pa.Schema], Selection]
 
 
 def in_one_pass(window: Sliced) -> bool:
-    """Whether many windows are made in one pass over slices, and not one after the other from blocks."""
+    """Whether many windows are made in one pass over slices, and not each by itself from blocks."""
     return window.overlap <= MAX_OVERLAP
 
 
-def kept_sql(needs: Needs) -> str:
-    """The condition over a node's rows that the query's predicate is."""
+def predicate_sql(needs: Needs) -> str:
+    """Write the query's predicate as a condition over a node's rows."""
     if needs.residue is None:
         return "true"
-    slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+    slots = {node.name: duck_identifier(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
     return duck_sql(needs.residue, slots)
 
 
 def stock_of(state: StreamState) -> list[Stocked]:
-    """The stored nodes as routing sees them."""
+    """Describe the stored nodes as routing sees them."""
     return [
         Stocked(synopsis.node.id, synopsis.clock, synopsis.dimensions, synopsis.complete_from, state.held(synopsis))
         for synopsis in state.synopses.values()
@@ -73,64 +73,66 @@ class Reader:
         self._view = lru_cache(maxsize=VIEWS)(_build_view)
 
     def view(self, query: Registered, *, filtered: bool = False, changes: bool = False) -> View:
-        """The view of a query, made once; with `filtered`, over rows that its predicate was applied to already."""
+        """Return the view of a query, built once; with `filtered`, over rows that passed its predicate already."""
         return self._view(_Viewed(query), filtered, changes)
 
     def moved(self, stays: Sequence[Stay], view: View, state: StreamState, ends: Sequence[int]) -> pa.Table:
-        """Windows of a query that moved, from all places that its rows were kept in; `view` takes filtered rows."""
+        """Read windows of a query that moved, from all its placements; `view` takes filtered rows."""
         window = stays[-1].needs.window
         assert isinstance(window, Sliced)
         schema = result_schema(stays[-1].needs)
         if len(ends) > 1 and in_one_pass(window):
-            return self._run(view, schema, self._stays(stays, view, state, END, partial(_many, window, ends)))
+            rows_of = partial(_neighbours_rows, window, ends)
+            return self._run(view, schema, self._rows_of_stays(stays, view, state, END, rows_of))
         tables = [schema.empty_table()]
         for end in ends:
-            rows = partial(_one, end - micros(window.range), end)
-            tables.append(self._run(view, schema, self._stays(stays, view, state, END, rows)))
+            window_of = partial(_window_rows, end - micros(window.range), end)
+            tables.append(self._run(view, schema, self._rows_of_stays(stays, view, state, END, window_of)))
         return pa.concat_tables(tables)
 
     def moved_totals(
         self, stays: Sequence[Stay], view: View, state: StreamState, promised: int, *, since: int | None = None
     ) -> pa.Table:
-        """The totals of a query that moved; with `since`, only groups that changed in a later tick."""
+        """Read the totals of a query that moved; with `since`, only groups that changed in a later tick."""
         schema = result_schema(stays[-1].needs, changes=since is not None)
-        return self._run(view, schema, self._stays(stays, view, state, START, partial(_totals, promised)), since)
+        parts = self._rows_of_stays(stays, view, state, START, partial(_totals_rows, promised))
+        return self._run(view, schema, parts, since)
 
-    def _stays(
+    def _rows_of_stays(
         self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf
     ) -> list[list[Selection]]:
-        """For every part of a query its rows of all stays, those that its predicate keeps; the column `lead` first."""
+        """Select, for every part of a query, the rows of all stays that its predicate keeps; column `lead` first."""
         parts = []
         for part, wanted in enumerate(view.columns):
-            kept = (lead, *wanted)
-            selections = [_stay(stay, part, state, lead, rows_of) for stay in stays]
+            output = (lead, *wanted)
+            selections = [_stay_rows(stay, part, state, lead, rows_of) for stay in stays]
             parts.append(
                 [
-                    replace(selection, where=kept_sql(stay.needs), kept=kept)
+                    replace(selection, where=predicate_sql(stay.needs), output=output)
                     for stay, selection in zip(stays, selections, strict=True)
                 ]
             )
         return parts
 
     def windows(
-        self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], ends: Sequence[int]
+        self, needs: Needs, view: View, state: StreamState, routes: Sequence[Route], ends: Sequence[int]
     ) -> pa.Table:
-        """The rows of the windows with these ends, oldest window first."""
+        """Read the windows with these ends, oldest window first."""
         window, schema = needs.window, result_schema(needs)
         assert isinstance(window, Sliced)
-        if not ends or any(one.node not in state.synopses for one in found):
+        if not ends or any(chosen.node not in state.synopses for chosen in routes):
             return schema.empty_table()
 
         def read(rows_of: RowsOf) -> pa.Table:
             parts = [
-                [rows_of(state.synopses[one.node], columns, part_schema(needs, part))]
-                for part, (one, columns) in enumerate(zip(found, view.columns, strict=True))
+                [rows_of(state.synopses[chosen.node], columns, part_schema(needs, part))]
+                for part, (chosen, columns) in enumerate(zip(routes, view.columns, strict=True))
             ]
             return self._run(view, schema, parts)
 
         if len(ends) > 1 and in_one_pass(window):
-            return read(partial(_many, window, ends))
-        return pa.concat_tables([read(partial(_one, end - micros(window.range), end)) for end in ends])
+            return read(partial(_neighbours_rows, window, ends))
+        return pa.concat_tables([read(partial(_window_rows, end - micros(window.range), end)) for end in ends])
 
     def is_finished_in(self, file: SegmentRow, request: str) -> bool:
         """Whether a file of finished windows was made for this line of its family too."""
@@ -139,7 +141,7 @@ class Reader:
     def finished(
         self, needs: Needs, view: View, requests: Sequence[str], spans: Sequence[Span], ends: Sequence[int]
     ) -> pa.Table:
-        """Windows that were finished ahead: each part from the files and the line that it is stored under."""
+        """Read windows that were finished ahead: each part from the files and the line that it is stored under."""
         parts = []
         for part, (request, columns) in enumerate(zip(requests, view.columns, strict=True)):
             runs = tuple(
@@ -149,16 +151,16 @@ class Reader:
         return self._run(view, result_schema(needs), parts)
 
     def running(
-        self, needs: Needs, view: View, state: StreamState, found: Sequence[Route], *, since: int | None = None
+        self, needs: Needs, view: View, state: StreamState, routes: Sequence[Route], *, since: int | None = None
     ) -> pa.Table:
-        """The totals of a query without a window; with `since`, only groups that changed in a later tick."""
+        """Read the totals of a query without a window; with `since`, only groups that changed in a later tick."""
         schema = result_schema(needs, changes=since is not None)
         parts = []
-        for part, (one, columns) in enumerate(zip(found, view.columns, strict=True)):
+        for part, (chosen, columns) in enumerate(zip(routes, view.columns, strict=True)):
             types = part_schema(needs, part)
-            node = state.synopses.get(one.node)
+            node = state.synopses.get(chosen.node)
             none = no_rows(START, columns, types)
-            parts.append([none if node is None else total_rows(node, columns, types, one.complete_from)])
+            parts.append([none if node is None else total_rows(node, columns, types, chosen.complete_from)])
         return self._run(view, schema, parts, since)
 
     def _run(
@@ -170,8 +172,8 @@ class Reader:
             raise _explain(error) from error
 
 
-def _stay(stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf) -> Selection:
-    """The rows of a part of a query in one time of its life."""
+def _stay_rows(stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf) -> Selection:
+    """Select the rows of a part of a query in a stay."""
     columns, schema = columns_of(stay.needs, stay.needs.parts[part]), part_schema(stay.needs, part)
     node = state.synopses.get(stay.needs.parts[part].node)
     if node is None:
@@ -179,20 +181,20 @@ def _stay(stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf)
     return rows_of(state.within(node, stay.since, stay.until), columns, schema)
 
 
-def _totals(promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
-    """The rows of all ticks from the one that was promised on."""
+def _totals_rows(promised: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
+    """Select the rows of all ticks from the promised tick on."""
     return total_rows(synopsis, columns, schema, promised)
 
 
-def _one(start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
-    """The rows of the window [start, end), from the fewest blocks."""
+def _window_rows(start: int, end: int, synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema) -> Selection:
+    """Select the rows of the window [start, end), from the fewest blocks."""
     return window_rows(synopsis, columns, schema, start, end)
 
 
-def _many(
+def _neighbours_rows(
     window: Sliced, ends: Sequence[int], synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema
 ) -> Selection:
-    """The rows of several neighbouring windows, in one pass over slices."""
+    """Select the rows of several neighbouring windows, in one pass over slices."""
     length, slide = micros(window.range), micros(window.slide)
     rows = slice_rows(synopsis, columns, schema, ends[0] - length, ends[-1])
     return replace(rows, windows=Windows(ends[0], ends[-1], length, slide))
@@ -218,21 +220,21 @@ def _build_view(viewed: _Viewed, filtered: bool, changes: bool) -> View:
 
 
 def part_schema(needs: Needs, part: int) -> pa.Schema:
-    """The columns that a part's rows have wherever they are stored."""
-    one = needs.parts[part]
-    statistics = {need for each in one.statistics for need in (each, *each.needs)}
-    return row_schema(tuple(one.dimensions), tuple(statistics))
+    """Return the columns that the rows of a part have in every node that stores them."""
+    read = needs.parts[part]
+    statistics = {need for statistic in read.statistics for need in (statistic, *statistic.needs)}
+    return row_schema(tuple(read.dimensions), tuple(statistics))
 
 
 def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
-    """The columns of a result: the window first, then the select list under its own names."""
+    """Return the columns of a result: the window first, then the select list under its own names."""
     moment = arrow_type(TIMESTAMP)
     lead = [(tick_column(needs), pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
     return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
 
 
 def tick_column(needs: Needs) -> str:
-    """The name of the column with the tick of a change: `tick`, or where the query has one itself, `weft_tick`."""
+    """Name the column with the tick of a change: `tick`, or where the query has such a column, `weft_tick`."""
     taken, name = {item.name.lower() for item in needs.select}, "tick"
     while name in taken:
         name = f"weft_{name}"
@@ -240,13 +242,13 @@ def tick_column(needs: Needs) -> str:
 
 
 def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
-    """Where every part of the query is read; a part that nothing is stored for is read from nothing."""
+    """Choose the node that every part of the query is read from; a part without any stored node is read as empty."""
     stock = stock_of(state)
     return tuple(route(needs, part, stock) or Route(part.node, NEVER) for part in needs.parts)
 
 
 def _explain(error: BackendError) -> EngineError:
-    """What went wrong in a result expression, in the query's terms."""
+    """Say what went wrong in a result expression, in the query's terms."""
     message = str(error).splitlines()[0]
     reason = next((words for mark, words in FAILURES.items() if mark in message), message)
     return EngineError(

@@ -1,4 +1,4 @@
-"""A query's result as one SQL over partial rows: filter, merge, finish, having, order, limit.
+"""A query's result as a single SQL over partial rows: filter, merge, finish, having, order, limit.
 
 The SQL is made once a query. What changes from read to read are the tables it runs over and which windows it is asked
 for; both come in from weft/store/source.py as a selection for every part, with a `window_end` column.
@@ -13,7 +13,7 @@ from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Slot, WindowPart, walk
 from weft.algebra.windows import Sliding, micros
-from weft.backend.merge import merge_sql, quoted
+from weft.backend.merge import duck_identifier, merge_sql
 from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
 from weft.segments.rows import END
@@ -22,25 +22,25 @@ from weft.segments.types import duck_type
 
 @dataclass(frozen=True)
 class View:
-    """The SQL of a query with places `{part0}`, `{part1}`.. for the sources of its parts, and the columns they need."""
+    """The SQL of a query, with `{part0}`, `{part1}`.. for the sources of its parts, and the columns they need."""
 
     sql: str
     columns: tuple[tuple[str, ...], ...]
 
 
 def build_view(needs: Needs, *, changes: bool = False) -> View:
-    """The view of a query. With `changes`, each row of totals leads with the last tick that changed it."""
+    """Build the view of a query. With `changes`, each row of totals leads with the last tick that changed it."""
     keys = _keys(needs)
     parts = [_part(needs, index, part, changes=changes) for index, part in enumerate(needs.parts)]
     tables = ", ".join(f"part{index} AS ({sql})" for index, sql in enumerate(parts))
     joined = "part0"
     for index in range(1, len(parts)):
-        same = " AND ".join(f"part0.{quoted(key)} IS NOT DISTINCT FROM part{index}.{quoted(key)}" for key in keys)
+        same = " AND ".join(f"part0.{key} IS NOT DISTINCT FROM part{index}.{key}" for key in map(duck_identifier, keys))
         joined += f" JOIN part{index} ON {same or 'true'}"
     wanted = [
-        *(f"part0.{quoted(key)}" for key in keys),
+        *(f"part0.{duck_identifier(key)}" for key in keys),
         *(["part0.tick"] if changes else []),
-        *(f"part{one.part}.{quoted(one.slot)}" for one in needs.measures),
+        *(f"part{measure.part}.{duck_identifier(measure.slot)}" for measure in needs.measures),
     ]
     rows = f"SELECT {', '.join(wanted) or '1'} FROM {joined}"
     columns = tuple(columns_of(needs, part) for part in needs.parts)
@@ -48,58 +48,58 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
 
 
 def _keys(needs: Needs) -> list[str]:
-    """The columns that name a row of the result."""
+    """List the columns that identify a row of the result."""
     end = [END] if END in needs.window.lead else []
-    return [*end, *(one.name for one in (*needs.groups, *needs.carried))]
+    return [*end, *(dimension.name for dimension in (*needs.groups, *needs.carried))]
 
 
 def columns_of(needs: Needs, part: Part) -> tuple[str, ...]:
-    """The stored columns that a part reads."""
+    """List the stored columns that a part reads."""
     residue = (
         {node.name for node in walk(needs.residue) if isinstance(node, Slot)} if needs.residue is not None else set()
     )
-    statistics = {name for one in part.statistics for name in (one.name, *(other.name for other in one.needs))}
-    names = {one.name for one in (*needs.groups, *needs.carried, *part.values)}
-    return tuple(sorted(statistics | residue | names))
+    statistics = {need.name for statistic in part.statistics for need in (statistic, *statistic.needs)}
+    dimensions = {dimension.name for dimension in (*needs.groups, *needs.carried, *part.values)}
+    return tuple(sorted(statistics | residue | dimensions))
 
 
 def _part(needs: Needs, index: int, part: Part, *, changes: bool) -> str:
-    """One row for every window and group, with the part's measures."""
+    """Write the SELECT of a row for every window and group, with the part's measures."""
     keys = _keys(needs)
-    named = [(quoted(key), key) for key in keys]
+    named = [(duck_identifier(key), key) for key in keys]
     source = f"{{part{index}}}"
     if needs.residue is not None:
-        slots = {node.name: quoted(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
+        slots = {node.name: duck_identifier(node.name) for node in walk(needs.residue) if isinstance(node, Slot)}
         source = f"(SELECT * FROM {source} WHERE {duck_sql(needs.residue, slots)})"
-    measures = [one for one in needs.measures if one.part == index]
+    measures = [measure for measure in needs.measures if measure.part == index]
     if part.values:
         return _counted(source, keys, part, measures, changes=changes)
     merged = merge_sql(source, named, part.statistics, [("max(start)", "tick")] if changes else [])
     slots = {}
-    for one in part.statistics:
-        slots[one.name] = quoted(one.name)
-        slots[f"{one.name}.v"] = f"{quoted(one.name)}.v"
+    for statistic in part.statistics:
+        slots[statistic.name] = duck_identifier(statistic.name)
+        slots[f"{statistic.name}.v"] = f"{duck_identifier(statistic.name)}.v"
     finished = []
     for measure in measures:
         assert isinstance(measure.made_of, Plain)
-        finished.append(f"{duck_sql(measure.made_of.result, slots)} AS {quoted(measure.slot)}")
-    columns = [*(quoted(key) for key in keys), *(["tick"] if changes else []), *finished]
+        finished.append(f"{duck_sql(measure.made_of.result, slots)} AS {duck_identifier(measure.slot)}")
+    columns = [*(duck_identifier(key) for key in keys), *(["tick"] if changes else []), *finished]
     return f"SELECT {', '.join(columns) or '1 AS one'} FROM ({merged})"
 
 
 def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Measure], *, changes: bool) -> str:
-    """Measures read from value counts: merged by value first, then in the order of the values."""
-    counted = [quoted(one.name) for one in part.values]
-    all_there = " AND ".join(f"{one} IS NOT NULL" for one in counted)
-    # A row of several values is read for nothing but how many there are.
+    """Write the SELECT of measures read from value counts: merged by value, then in the order of the values."""
+    counted = [duck_identifier(dimension.name) for dimension in part.values]
+    all_there = " AND ".join(f"{column} IS NOT NULL" for column in counted)
+    # Of rows of several values only the number is read.
     shown = counted[0] if len(counted) == 1 else f"CASE WHEN {all_there} THEN true END"
     value, count = "counted_value", "counted_rows"
-    names = [quoted(key) for key in keys]
+    names = [duck_identifier(key) for key in keys]
     tick = ["max(start) AS tick"] if changes else []
     by = ", ".join([*names, *counted])
     counts = (
         f"SELECT {', '.join([*names, *tick, f'{shown} AS {value}'])}, "
-        f"CAST(sum({quoted(ROW_COUNT.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
+        f"CAST(sum({duck_identifier(ROW_COUNT.name)}) AS BIGINT) AS {count} FROM {source} GROUP BY {by}"
     )
     partition = f"PARTITION BY {', '.join(names)} " if names else ""
     present = f"FILTER (WHERE {value} IS NOT NULL)"
@@ -108,9 +108,9 @@ def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Me
         f"RANGE UNBOUNDED PRECEDING) AS up_to, sum({count}) {present} OVER ({partition}) AS total FROM ({counts})"
     )
     finished = [
-        f"{_read_counts(one.made_of, value, count)} AS {quoted(one.slot)}"
-        for one in measures
-        if isinstance(one.made_of, Holistic)
+        f"{_read_counts(measure.made_of, value, count)} AS {duck_identifier(measure.slot)}"
+        for measure in measures
+        if isinstance(measure.made_of, Holistic)
     ]
     ticks = ["max(tick) AS tick"] if changes else []
     grouped = f" GROUP BY {', '.join(names)}" if names else ""
@@ -118,7 +118,7 @@ def _counted(source: str, keys: Sequence[str], part: Part, measures: Sequence[Me
 
 
 def _read_counts(made_of: Holistic, value: str, count: str) -> str:
-    """A holistic measure over (value, count, counts up to the value, total), one group at a time."""
+    """Write a holistic measure over (value, count, counts up to the value, total) of a group."""
     present = f"{value} IS NOT NULL"
     if made_of.kind == "distinct":
         return f"count({value})"
@@ -126,20 +126,20 @@ def _read_counts(made_of: Holistic, value: str, count: str) -> str:
         return f"first({value} ORDER BY {count} DESC, {value}) FILTER (WHERE {present})"
     # Spark's exact percentile: between the two values around position p * (n - 1), counting from zero.
     share = f"CAST({made_of.fraction!r} AS DOUBLE)"
-    at, place = f"({share} * (total - 1))", f"({share} * (max(total) - 1))"
+    at, position = f"({share} * (total - 1))", f"({share} * (max(total) - 1))"
     low = f"CAST(min({value}) FILTER (WHERE {present} AND up_to > floor({at})) AS DOUBLE)"
     high = f"CAST(min({value}) FILTER (WHERE {present} AND up_to > ceil({at})) AS DOUBLE)"
     # In exactly these steps: between -Infinity and a number there is NaN, between two infinities that infinity.
-    return f"CASE WHEN {low} = {high} THEN {low} ELSE {low} + ({place} - floor({place})) * ({high} - {low}) END"
+    return f"CASE WHEN {low} = {high} THEN {low} ELSE {low} + ({position} - floor({position})) * ({high} - {low}) END"
 
 
 def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
-    """The select list over finished rows, with HAVING, and ORDER BY and LIMIT within each window."""
-    slots = {name: quoted(name) for name in [*keys, *(one.slot for one in needs.measures)]}
+    """Write the select list over finished rows, with HAVING, and ORDER BY and LIMIT within each window."""
+    slots = {name: duck_identifier(name) for name in [*keys, *(measure.slot for measure in needs.measures)]}
     columns = [
-        # Under a name of ours: the reader gives it the user's, which may be anything, even {part0}.
-        f"CAST({duck_sql(item.expression, slots)} AS {duck_type(item.expression.type)}) AS column{place}"
-        for place, item in enumerate(needs.select)
+        # A name of Weft's own: the reader renames the column to the user's name, which may be anything, even {part0}.
+        f"CAST({duck_sql(item.expression, slots)} AS {duck_type(item.expression.type)}) AS column{index}"
+        for index, item in enumerate(needs.select)
     ]
     lead, source = [], "finished"
     if isinstance(needs.window, Sliding):
@@ -153,11 +153,11 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     if changes:
         lead = ["tick"]
     having = f" WHERE {duck_sql(needs.having, slots)}" if needs.having is not None else ""
-    order, made = _order(needs, slots)
-    if made:
-        source, having = f"(SELECT *, {', '.join(made)} FROM {source}{having})", ""
+    order, added = _order(needs, slots)
+    if added:
+        source, having = f"(SELECT *, {', '.join(added)} FROM {source}{having})", ""
     # Ties must not depend on what else is registered: they go by the keys.
-    ties = [f"{quoted(key)} ASC NULLS FIRST" for key in keys if key != END]
+    ties = [f"{duck_identifier(key)} ASC NULLS FIRST" for key in keys if key != END]
     end = [END] if END in keys else []
     limit = ""
     if needs.limit is not None:
@@ -170,15 +170,15 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
 
 
 def _order(needs: Needs, slots: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The terms of ORDER BY, and the columns that must be made for them.
+    """Write the terms of ORDER BY, and the columns that must be added for them.
 
     DuckDB orders by no constant, and in a window by nothing that may fail, as a ratio may; columns are neither.
     """
-    terms, made = [], []
-    for place, key in enumerate(needs.order):
+    terms, added = [], []
+    for index, key in enumerate(needs.order):
         by = duck_sql(key.expression, slots)
         if not isinstance(key.expression, Slot | WindowPart):
-            made.append(f"{by} AS weft_order{place}")
-            by = f"weft_order{place}"
+            added.append(f"{by} AS weft_order{index}")
+            by = f"weft_order{index}"
         terms.append(f"{by} {'ASC' if key.ascending else 'DESC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}")
-    return terms, made
+    return terms, added

@@ -13,10 +13,10 @@ from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST
 from weft.store.definition import QueryDefinition
 from weft.store.records import FAILED, QueryChange, QueryRow
-from weft.store.snapshot import Reader
+from weft.store.snapshot import Snapshot
 
 Queries = Mapping[str, QueryRow]
-Decide = Callable[[Queries, Reader], Mapping[str, QueryChange]]
+Decide = Callable[[Queries, Snapshot], Mapping[str, QueryChange]]
 
 
 def failures(computed: Mapping[str, Registered], reasons: Mapping[str, str]) -> Decide:
@@ -25,7 +25,7 @@ def failures(computed: Mapping[str, Registered], reasons: Mapping[str, str]) -> 
     A query that was replaced by another of its name meanwhile is passed over.
     """
 
-    def decide(queries: Queries, _: Reader) -> dict[str, QueryChange]:
+    def decide(queries: Queries, _: Snapshot) -> dict[str, QueryChange]:
         known = {name: queries[name] for name in reasons if name in queries}
         guilty = [name for name, row in known.items() if row.is_registration_of(computed[name].row)]
         return {name: {"status": FAILED, "status_detail": reasons[name]} for name in guilty}
@@ -39,7 +39,7 @@ def moves(stream: str, placements: Mapping[str, Placement]) -> Decide:
     A tick that is under way meanwhile keeps their rows where they were, and its commit says so.
     """
 
-    def decide(queries: Queries, catalog: Reader) -> dict[str, QueryChange]:
+    def decide(queries: Queries, catalog: Snapshot) -> dict[str, QueryChange]:
         tick = catalog.tick(stream)
         batch, newest = (0, None) if tick is None else (tick.batch_id + 1, tick.max_event_time)
         moment = EARLIEST if newest is None else newest + 1
@@ -60,7 +60,7 @@ def moved(row: QueryRow, placement: Placement, batch: int, moment: int) -> Query
     return row.definition.moved(placement, batch, moment, counted=row.from_batch is not None)
 
 
-def kept_otherwise(query: Registered, definition: QueryDefinition, catalog: Reader) -> QueryChange:
+def kept_otherwise(query: Registered, definition: QueryDefinition, catalog: Snapshot) -> QueryChange:
     """Keep a query's windows longer or shorter, or finish them ahead or not, as a definition says; all else stays.
 
     A tick that is under way meanwhile keeps what it knew of, and its commit says so.
@@ -87,7 +87,7 @@ def still_complete_from(query: Registered, row: QueryRow, watermark: int | None)
 def forgotten(batches: Mapping[str, int]) -> Decide:
     """Let go of what queries read before they moved, up to a batch: nothing of it is left."""
 
-    def decide(queries: Queries, _: Reader) -> dict[str, QueryChange]:
+    def decide(queries: Queries, _: Snapshot) -> dict[str, QueryChange]:
         changes: dict[str, QueryChange] = {}
         for name, batch in batches.items():
             if name in queries and queries[name].definition.pasts:

@@ -13,7 +13,7 @@ from weft.errors import SqlError, StreamError, WeftError
 from weft.feeds.feed import Feed
 from weft.feeds.streams import Stream
 from weft.registry.accepted import accepted_aggregates, accepted_streams
-from weft.store.snapshot import Reader
+from weft.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Declared:
     # The aggregates as their users wrote them.
     definitions: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
-    def after(self, catalog: Reader) -> Declared:
+    def after(self, catalog: Snapshot) -> Declared:
         """What the catalog declares now; a refusal that was logged before is not logged again."""
         definitions = {row.name: row.definition for row in catalog.streams()}
         streams, refused_streams = accepted_streams(definitions, self.refused_streams, self.folder)

@@ -15,7 +15,7 @@ from weft.feeds.streams import Stream
 from weft.registry.compiler import QueryCompiler, RefusedQuery
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
-from weft.store.catalog import Catalog, Reader
+from weft.store.catalog import Catalog, Snapshot
 from weft.store.records import FAILED, FormRow, QueryRow
 
 
@@ -48,7 +48,7 @@ class KnownRegistrations:
         with self._lock:
             return self._revision
 
-    def follow(self, catalog: Reader) -> None:
+    def follow(self, catalog: Snapshot) -> None:
         """Become as the catalog is in this transaction, unless a later moment of it is known already."""
         revision = catalog.revision()
         if revision <= self._revision:
@@ -105,7 +105,7 @@ class KnownRegistrations:
         row = self._row(name)
         return _accepted(self._compiled([row])[name])
 
-    def read(self, name: str, catalog: Reader) -> Registered:
+    def read(self, name: str, catalog: Snapshot) -> Registered:
         """The query of this name as a transaction sees it; only its own row is looked at, and once a revision."""
         revision = catalog.revision()
         seen = self._seen.get(name) if isinstance(name, str) else None

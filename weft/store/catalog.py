@@ -1,9 +1,9 @@
-"""The catalog: the one place that says what is registered, what is stored, and how far each stream has come.
+"""The catalog: it alone says what is registered, what is stored, and how far each stream has come.
 
 Keeps: a write transaction is applied whole or not at all, also when the process is killed inside it; write
 transactions of all threads and processes run one after the other; a read transaction sees one moment.
 `revision` grows by one with every transaction that changes a stream, a query or an aggregate.
-Cost: a write transaction on SQLite is one fsync; 10,000 queries go in within one of them in well under a second.
+Cost: a write transaction on SQLite is one fsync; 10,000 queries go into a transaction in well under a second.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from weft.errors import EngineError, StateError
 from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
-from weft.store.snapshot import Clock, Reader, meta_value
+from weft.store.snapshot import Clock, Snapshot, meta_value
 from weft.store.tables import FORMAT
 from weft.store.transactions import TICKS_KEPT, Writer
 
-__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Reader", "Writer", "parse_url", "sqlite_url"]
+__all__ = ["BUSY_SECONDS", "TICKS_KEPT", "Catalog", "Snapshot", "Writer", "parse_url", "sqlite_url"]
 
 log = logging.getLogger("weft.store")
 
@@ -66,8 +66,8 @@ def sqlite_url(path: Path | str) -> str:
 class Catalog:
     """A catalog by its SQLAlchemy URL, made when there is none and migrated when it has an older format.
 
-    Threads may share it, processes open their own. `make` is asked whether one may be made where there is none: its
-    file may be there and empty because all that was ever committed stood in a log that is lost.
+    Threads may share a catalog, processes open their own. `make` is asked whether a catalog may be made where there is
+    none: its file may be there and empty because all that was ever committed stood in a log that is lost.
     """
 
     def __init__(self, url: str, *, clock: Clock = utc_now, make: Callable[[], bool] = lambda: True) -> None:
@@ -82,7 +82,7 @@ class Catalog:
         try:
             self._prepare()
         except (ValueError, TypeError) as error:
-            # Text that is no text, JSON that is none, moments that never were.
+            # The catalog holds bytes instead of text, broken JSON, or moments that do not exist.
             self.close()
             raise _unreadable(f"{self._name} holds what was never written there: {error}") from error
         except BaseException:
@@ -97,16 +97,16 @@ class Catalog:
         self._engine.dispose()
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
-        """A consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
+    def read(self) -> Iterator[Snapshot]:
+        """Open a consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
         with self._refusals(), self._snapshot() as connection:
-            # A snapshot starts with its first read: make that now, not at the caller's first.
+            # A snapshot starts with its first read: that read happens now, and not with the caller's first.
             _stored_format(connection, self._name)
-            yield Reader(connection, self._clock)
+            yield Snapshot(connection, self._clock)
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
-        """A write transaction: committed when the block ends, rolled back by any error in it."""
+        """Open a write transaction: committed when the block ends, rolled back by any error in it."""
         with self._refusals(), self._exclusive() as connection:
             # A newer Weft may have migrated the catalog since it was opened here.
             _stored_format(connection, self._name)
@@ -138,7 +138,7 @@ class Catalog:
                 with self._engine.connect() as connection:
                     connection.execution_options(weft_begin="BEGIN IMMEDIATE")
                     if self._postgres:
-                        # Whatever the server's default: what the writer before committed is seen once its turn is over.
+                        # Whatever the server's default is, a writer must see what the writer before it committed.
                         connection.execution_options(isolation_level="READ COMMITTED")
                     with connection.begin():
                         if self._postgres:
@@ -153,32 +153,33 @@ class Catalog:
             with self._snapshot() as connection:
                 if not self._postgres:
                     _check_pages(connection, self._name)
-                found = _find_format(connection, self._name)
-                if found == FORMAT:
+                stored_format = _find_format(connection, self._name)
+                if stored_format == FORMAT:
                     self._check_sums(connection)
                     return
             with self._exclusive() as connection:
-                # Asked again, because another process may have done it in between.
-                found = _find_format(connection, self._name)
-                if found is None and not self._make():
+                # The format is asked again, because another process may have made or migrated the catalog in between.
+                stored_format = _find_format(connection, self._name)
+                if stored_format is None and not self._make():
                     raise StateError(
                         "catalog-lost",
                         f"there is state, but {self._name} holds nothing",
                         hint="Restore catalog.sqlite and its -wal from a backup, or start with another state folder.",
                     )
-                if found is None:
+                if stored_format is None:
                     tables.metadata.create_all(connection)
                     rows = [{"key": "format", "value": str(FORMAT)}, {"key": "revision", "value": "0"}]
                     connection.execute(insert(tables.meta), rows)
                     failpoint("catalog-create")
                 else:
-                    migrate(connection, found)
+                    migrate(connection, stored_format)
                     failpoint("catalog-migrate")
-            if found not in (None, FORMAT):
-                log.info("catalog migrated", extra={"catalog": self._name, "from_format": found, "to_format": FORMAT})
+            if stored_format not in (None, FORMAT):
+                formats = {"from_format": stored_format, "to_format": FORMAT}
+                log.info("catalog migrated", extra={"catalog": self._name, **formats})
 
     def _check_sums(self, connection: Connection) -> None:
-        damaged = Reader(connection, self._clock).damaged_table()
+        damaged = Snapshot(connection, self._clock).damaged_table()
         if damaged is not None:
             raise _unreadable(f"{self._name}: the table {damaged!r} is not as it was written")
 
@@ -191,7 +192,7 @@ class Catalog:
 
 
 def parse_url(url: str) -> URL:
-    """The URL of a catalog; refuses what cannot be one."""
+    """Parse the URL of a catalog; refuse what cannot be the URL of a catalog."""
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -231,7 +232,7 @@ def _engine(url: URL) -> Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Write-ahead log for readers that never wait; an fsync a commit for power loss."""
+    """Turn on the write-ahead log, so that readers never wait, and an fsync for each commit, for power loss."""
     connection.isolation_level = None  # the driver would begin transactions by itself, and late
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
@@ -239,7 +240,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
             break
         except sqlite3.OperationalError as error:
-            # Turning the log on needs the file alone, and SQLite does not wait for that as it does for other locks.
+            # SQLite needs the file to itself to turn the log on, and does not wait for that as it does for other locks.
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -266,40 +267,41 @@ def _check_pages(connection: Connection, name: str) -> None:
 
 
 def _find_format(connection: Connection, name: str) -> int | None:
-    """The format of the whole catalog that is there; None when nothing is, an error when something else is."""
+    """Tell the format of the catalog that is there; None where there is no table, an error where it is not whole."""
     ours = set(tables.metadata.tables)
     present = ours & set(inspect(connection).get_table_names())
     if not present:
         return None
     if "meta" not in present:
         raise _unreadable(f"{name} holds tables of something else: {', '.join(sorted(present))}")
-    found = _stored_format(connection, name)
-    expected = tables_of(found)
-    if found < 1 or expected - present:
+    stored_format = _stored_format(connection, name)
+    expected = tables_of(stored_format)
+    if stored_format < 1 or expected - present:
         missing = ", ".join(sorted(expected - present)) or "nothing"
-        raise _unreadable(f"{name} is no whole catalog: format {found}, missing tables: {missing}")
+        raise _unreadable(f"{name} is no whole catalog: format {stored_format}, missing tables: {missing}")
     if present - expected:
-        raise _unreadable(f"{name} holds tables that format {found} has not: {', '.join(sorted(present - expected))}")
-    return found
+        foreign = ", ".join(sorted(present - expected))
+        raise _unreadable(f"{name} holds tables that format {stored_format} has not: {foreign}")
+    return stored_format
 
 
 def _stored_format(connection: Connection, name: str) -> int:
-    """The format that a catalog says it has; refuses one that only a newer Weft knows."""
+    """Read the format that a catalog says it has; refuse a format that only a newer Weft knows."""
     try:
-        found = int(meta_value(connection, "format") or "")
+        stored_format = int(meta_value(connection, "format") or "")
     except (InvalidRequestError, ProgrammingError, ValueError) as error:
         raise _unreadable(f"{name} has a table 'meta' that says no format") from error
-    if found > FORMAT:
+    if stored_format > FORMAT:
         raise StateError(
             "newer-format",
-            f"{name} has format {found}, and this Weft knows formats up to {FORMAT}",
+            f"{name} has format {stored_format}, and this Weft knows formats up to {FORMAT}",
             hint="Use the newer Weft that wrote it, or start with another state folder.",
         )
-    return found
+    return stored_format
 
 
 def _refusal(error: DBAPIError, name: str) -> StateError:
-    """What a database error means to the user of the catalog."""
+    """Say what a database error means to the user of the catalog."""
     said = str(error.orig).strip()
     lower = said.lower()
     if "locked" in lower or "lock timeout" in lower:

@@ -18,15 +18,19 @@ def without_cuts(layout: Layout, read: Cuts) -> Layout:
     """The layout without the cuts that nobody reads."""
     if not layout.cuts:
         return layout
-    kept = ((name, frozenset(points & read.get(name, {}).keys())) for name, points in layout.cuts)
-    return replace(layout, cuts=tuple(kept))
+    cuts = ((name, frozenset(points & read.get(name, {}).keys())) for name, points in layout.cuts)
+    return replace(layout, cuts=tuple(cuts))
 
 
 def cells_of(node: Node, layout: Layout, read: Cuts) -> tuple[Cells, ...]:
     """The cells that rows of a layout have, dimension by dimension; `read` has the values of its cuts."""
     texts = dict(layout.cuts)
     return tuple(
-        Cells(one.name, one.type, tuple(sorted(read[one.name][text] for text in texts.get(one.name, ()))))
-        for one in node.dimensions
-        if one.cells
+        Cells(
+            dimension.name,
+            dimension.type,
+            tuple(sorted(read[dimension.name][text] for text in texts.get(dimension.name, ()))),
+        )
+        for dimension in node.dimensions
+        if dimension.cells
     )

@@ -1,4 +1,4 @@
-"""What becomes of a node's files: what is to be written, how it is written, and the commit of one node's change."""
+"""Changes of a node's files: what is to be written, how it is written, and how the change is committed."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one node's files: some go, some come, and how far it is sealed afterwards, if that changes."""
+    """A change of a node's files: which go, which come, and how far the node is sealed afterwards, if that changes."""
 
     node: str
     removed: tuple[SegmentRow, ...]
     added: tuple[Product, ...]
     sealed: Sealed | None = None
-    # Up to where rows were let go: a query that comes later and keeps more must not take them for none.
+    # Rows before this moment were let go: a query that comes later and keeps more must not take them for none.
     gone_to: int = EARLIEST
 
 
 def tick_product(rows: Rows, layout: Layout, batch: int) -> Product:
-    """The file of slices that some batch, or a copy in its name, brings; there are rows."""
+    """Describe the file of slices that a batch, or a copy of history in its name, brings; needs at least one row."""
     assert rows.least is not None
     return Product(rows, layout, 0, "tick", batch, batch, rows.least, end_of(layout, rows))
 
 
 def end_of(layout: Layout, rows: Rows) -> int:
-    """Where the last slice of some rows ends; of totals, the tick after the last."""
+    """Tell where the last slice of the rows ends; of totals, the tick after the last."""
     assert rows.greatest is not None
     return rows.greatest + 1 if layout.slicing is None else layout.slicing.next_edge(rows.greatest)
 
 
 def gathered(rows: Rows, layout: Layout, group: Sequence[SegmentRow]) -> Product:
-    """The file that replaces a group of files, one rank above them."""
+    """Describe the file that replaces a group of files, one rank above them."""
     return Product(
         rows,
         layout,
@@ -81,7 +81,7 @@ def gathered(rows: Rows, layout: Layout, group: Sequence[SegmentRow]) -> Product
 def write_products(
     products: Iterable[tuple[str, Product]], stream: str, plan: int, backend: Backend
 ) -> tuple[SegmentRow, ...]:
-    """One file for each product of a node."""
+    """Write a file for each product of a node."""
     return tuple(write_product(backend, stream, plan, node, product) for node, product in products)
 
 
@@ -108,7 +108,7 @@ def write_product(backend: Backend, stream: str, plan: int, node: str, product: 
 
 
 def apply_change(change: Change, state: StreamState, storage: Storage) -> StreamState:
-    """One node's change: write the new files, then swap them for the old ones in the catalog."""
+    """Write the new files of a node, then swap them for the replaced files in the catalog."""
     synopsis = state.synopses[change.node]
     products = ((change.node, product) for product in change.added)
     segments = write_products(products, state.stream, state.plan_version, storage.backend)
@@ -120,12 +120,12 @@ def apply_change(change: Change, state: StreamState, storage: Storage) -> Stream
         node = replace(node, definition=definition, sealed_batch=change.sealed.batch, sealed_time=change.sealed.time)
     layouts = {product.layout.id: product.layout for product in change.added}
     with storage.catalog.write() as writer:
-        writer.keep_layouts(LayoutRow(id=name, definition=one.definition()) for name, one in layouts.items())
+        writer.keep_layouts(LayoutRow(id=name, definition=layout.definition()) for name, layout in layouts.items())
         writer.remove_segments([file.id for file in change.removed if file.id is not None])
         stored = writer.add_segments(segments)
         writer.put_node(node)
         failpoint("tend-inside")
     failpoint("tend-after")
     gone = {file.id for file in change.removed}
-    kept = tuple(file for file in synopsis.files if file.id not in gone)
-    return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*kept, *stored)))
+    remaining = tuple(file for file in synopsis.files if file.id not in gone)
+    return replace(state, layouts={**state.layouts, **layouts}).with_synopsis(Synopsis(node, (*remaining, *stored)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from weft.store.catalog import Catalog, Reader
+from weft.store.catalog import Catalog, Snapshot
 from weft.store.state import StreamState, load_state
 
 Beside = TypeVar("Beside")
@@ -31,19 +31,19 @@ class CommittedState:
         """The state that is known here; its files stay for a lease after they left the catalog."""
         return self._state
 
-    def reload(self, beside: Callable[[Reader], Beside]) -> tuple[StreamState, Beside]:
-        """The state as any process may have committed it, and what else is read of the catalog at that moment.
+    def reload(self, beside: Callable[[Snapshot], Beside]) -> tuple[StreamState, Beside]:
+        """Load the state as any process may have committed it, and what `beside` reads of the catalog at that moment.
 
         While a tick is under way here, the state is this process's own: what is beside it may be newer, never older.
         """
-        # Whoever comes while another thread loads waits for it: what is beside may be newer already than the state.
+        # A thread that comes while another loads waits: what it read beside may be newer already than the known state.
         with self._loading:
             state = self._state
             with self._catalog.read() as snapshot:
-                found = beside(snapshot)
+                beside_it = beside(snapshot)
                 if not self._ticking and not self._is_newest(snapshot):
                     state = self._state = load_state(self.stream, snapshot)
-            return state, found
+            return state, beside_it
 
     @contextmanager
     def tick_under_way(self) -> Iterator[None]:
@@ -56,17 +56,17 @@ class CommittedState:
             self._ticking = False
 
     def load(self) -> StreamState:
-        """Be as the catalog is: a tick that failed on its way may have changed more than it lived to note here."""
+        """Load the state from the catalog, as after a tick that failed when part of its changes were committed."""
         with self._catalog.read() as snapshot:
             self._state = load_state(self.stream, snapshot)
         return self._state
 
     def put(self, state: StreamState) -> None:
-        """What a tick of this process committed."""
+        """Take over the state that a tick of this process committed."""
         self._state = state
 
-    def _is_newest(self, snapshot: Reader) -> bool:
-        """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after one."""
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after a tick."""
         tick = snapshot.tick(self.stream)
         if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):
             return tick is None

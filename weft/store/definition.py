@@ -44,7 +44,7 @@ class QueryDefinition:
         return None if self.keep is None else micros(self.keep)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values, always in the same order; nothing for what is so by default."""
+        """Return plain JSON values, always in the same order, without what has its default."""
         return {
             "keep": self.keep_text,
             "eager": self.eager,
@@ -72,7 +72,7 @@ class QueryDefinition:
     def moved(self, placement: Placement, batch: int, moment: int, *, counted: bool) -> QueryDefinition:
         """The definition of a query that moves with a batch.
 
-        `moment` is one that no row of earlier batches has reached. `counted` says that some batch was counted for it.
+        `moment` is later than every row of earlier batches. `counted` says that the query has counted a batch.
         A query that moved with this very batch already has no row where it is: it moves from where it was before that.
         """
         pasts = self.pasts
@@ -80,12 +80,12 @@ class QueryDefinition:
             if not pasts or pasts[-1].until != batch:
                 pasts = (*pasts, Moved(self.placement, batch, moment))
             elif pasts[-1].placement == placement:
-                # It never left.
+                # The query moves back within the batch: it never left.
                 pasts = pasts[:-1]
         return replace(self, placement=placement, pasts=pasts)
 
     def without_pasts(self, until: int | None = None) -> QueryDefinition:
-        """The definition without the placements that it left by a batch; without all of them where none is said."""
+        """The definition without the placements that the query left by a batch; without any where no batch is given."""
         return replace(self, pasts=tuple(past for past in self.pasts if until is not None and past.until > until))
 
 
@@ -101,5 +101,5 @@ def parse_keep(said: Duration) -> timedelta | None:
 
 @lru_cache(maxsize=1000)
 def _parsed(text: str) -> timedelta:
-    """Thousands of queries are kept equally long."""
+    """Parse a duration; cached, since thousands of queries are kept equally long."""
     return parse_duration(text)

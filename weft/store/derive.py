@@ -1,4 +1,4 @@
-"""From the new rows of base nodes to those of all nodes: lateness marked, coarser group-bys merged from finer."""
+"""From the new rows of base nodes to the new rows of all nodes: lateness marked, coarser nodes merged from finer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
@@ -20,7 +20,7 @@ from weft.store.ledger import entries
 class Lateness:
     """Which slices of a tick are late, judged against the watermark at its start.
 
-    late: slices that ended by then: some window that holds them may be closed. dead: those with no open window at all.
+    late: slices that ended by then: a window that holds them may be closed. dead: late slices without any open window.
     """
 
     watermark: int
@@ -39,7 +39,7 @@ def judge(starts: frozenset[int], slicing: Slicing, windows: Iterable[Sliced], w
 
 @dataclass(frozen=True)
 class Dropped:
-    """Rows of a tick that no window of a tree could use: how many, of which kinds of windows, and up to where."""
+    """The rows of a tick that no window of a tree could use: how many, for which kinds of windows, and up to where."""
 
     rows: int
     windows: frozenset[str]
@@ -57,13 +57,13 @@ class NewRows:
     @property
     def dropped(self) -> int:
         """How many rows of the batch no window could use: a row that any tree kept is in use."""
-        return min((one.rows for one in self.drops), default=0)
+        return min((drop.rows for drop in self.drops), default=0)
 
 
 def new_rows(
     backend: Backend, network: Network, partials: Mapping[str, Rows], watermark: int | None, batch_id: int
 ) -> NewRows:
-    """The new rows of every node: base nodes' as Spark made them, the others merged from their parents' new rows."""
+    """Return the new rows of every node: a base node's as Spark made them, others merged from their parent's rows."""
     lateness = {
         tree: judge(_slices(backend, network, tree, partials), slicing, windows, watermark)
         for tree, (slicing, windows) in network.trees.items()
@@ -77,7 +77,7 @@ def new_rows(
             rows[node.id] = backend.mark(partials[node.id], judged.late, judged.watermark)
         else:
             rows[node.id] = partials[node.id]
-    if watermark is None or not any(one.late for one in lateness.values()):
+    if watermark is None or not any(judged.late for judged in lateness.values()):
         return NewRows(rows, {})
     return _without_dead(backend, network, rows, lateness, batch_id)
 
@@ -85,7 +85,7 @@ def new_rows(
 def _without_dead(
     backend: Backend, network: Network, rows: dict[str, Rows], lateness: Mapping[str, Lateness], batch_id: int
 ) -> NewRows:
-    """The rows that some window can use, and how many each kind of window missed.
+    """Leave out the rows that no window can use, and count how many rows each kind of window missed.
 
     Running totals took every row, however late; only now is dropped what no window can use.
     """
@@ -108,7 +108,7 @@ def _without_dead(
         )
         for tree, (slicing, windows) in network.trees.items()
     )
-    return NewRows({**rows, **alive}, {name: one for name, one in ledgers.items() if one.count}, drops)
+    return NewRows({**rows, **alive}, {name: ledger for name, ledger in ledgers.items() if ledger.count}, drops)
 
 
 def _slices(backend: Backend, network: Network, tree: str, partials: Mapping[str, Rows]) -> frozenset[int]:
@@ -127,23 +127,23 @@ def _missed(node: Node, lateness: Lateness) -> dict[Sliced, list[int]]:
 
 
 def in_one_piece(backend: Backend, node: Node, rows: Rows, batch_id: int) -> Rows:
-    """A base node's rows of which several statements made parts, merged into one row a group."""
+    """Merge a base node's rows, of which several statements made parts, into one row a group."""
     return backend.merge(derived(node, _all_of(node, rows), batch_id))
 
 
 def _all_of(node: Node, rows: Rows) -> Selection:
-    """What a node needs of the rows of a finer one."""
+    """Select what a node needs of the rows of a finer node."""
     schema = row_schema(node.dimensions, node.statistics)
     return Selection((Source((rows,)),), tuple(schema.names), schema)
 
 
 def derived(node: Node, rows: Selection, batch_id: int, statistics: tuple[Statistic, ...] | None = None) -> Merge:
-    """A node's rows from the rows of a finer one; with some statistics, only these."""
-    kept = node.statistics if statistics is None else statistics
+    """Merge a node's rows from the rows of a finer node; with `statistics`, only these."""
+    merged = node.statistics if statistics is None else statistics
     if node.clock.sliced:
         keys = ((START, START), (LATE, LATE))
     else:
         keys = ((f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE))
-    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
-    schema = row_schema(node.dimensions, kept)
-    return Merge(rows, (*keys, ("CAST(0 AS TINYINT)", LEVEL), *dimensions), kept, schema=schema)
+    dimensions = ((duck_identifier(dimension.name), dimension.name) for dimension in node.dimensions)
+    schema = row_schema(node.dimensions, merged)
+    return Merge(rows, (*keys, ("CAST(0 AS TINYINT)", LEVEL), *dimensions), merged, schema=schema)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Backend, Finishing, Line, Windows
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.backend.render import duck_sql
 from weft.errors import StateError
 from weft.plan.finish import Family
@@ -28,7 +28,7 @@ log = logging.getLogger("weft.store")
 def finish(
     families: Sequence[Family], network: Network, state: StreamState, before: int | None, backend: Backend
 ) -> list[tuple[str, Product]]:
-    """The results of every window that ended after the watermark `before` and by now, one file a family."""
+    """Finish every window that ended after the watermark `before` and by now, into one file a family."""
     if state.watermark is None:
         return []
     products = []
@@ -44,7 +44,7 @@ def finish(
         except (OSError, StateError):
             raise
         except Exception as error:
-            # As with a predicate too long to be written out: whoever reads that window is told so, and nobody else is
+            # A predicate may be too long to be written out: whoever reads that window is told so, and nobody else is
             # kept waiting.
             log.warning("windows not finished ahead", extra={"node": node.id, "reason": str(error)})
             continue
@@ -55,25 +55,25 @@ def finish(
 
 
 def _covered_from(family: Family, synopsis: Synopsis, after: int) -> int:
-    """From which end on a file of the windows that end after a moment holds all that the family asks for.
+    """Tell from which end on a file of the windows that end after a moment holds all that the family asks for.
 
     Where nothing was due since the file before, from the end of that: files that touch have no gap between them. A tick
     whose windows were not finished, because the process died or they could not be, leaves a gap.
     """
     ends = [file.time_to for file in synopsis.finished(family.id) if file.time_to <= after + 1]
     before = max(ends, default=after + 1)
-    due = (one.window for one in family.requests)
-    gap = any(one.newest_closed_end(before - 1) < one.newest_closed_end(after) for one in due)
+    windows = (request.window for request in family.requests)
+    gap = any(window.newest_closed_end(before - 1) < window.newest_closed_end(after) for window in windows)
     return after + 1 if gap else before
 
 
 def _first_row(synopsis: Synopsis) -> int:
-    """Before the first tick no window was closed: those that end after the first row are due."""
+    """Tell the start of the first row: before the first tick no window was closed, so all that end after it are due."""
     return min((file.time_from for file in synopsis.data), default=0)
 
 
 def due_lines(family: Family, after: int, watermark: int) -> tuple[Line, ...]:
-    """The requests of a family that have a window due, each with its windows and constants."""
+    """List the requests of a family that have a window due, each with its windows and constants."""
     lines: list[Line] = []
     kinds: dict[Sliced, int] = {}
     for request in family.requests:
@@ -81,7 +81,7 @@ def due_lines(family: Family, after: int, watermark: int) -> tuple[Line, ...]:
         first, last = (request.window.newest_closed_end(moment) for moment in (after, watermark))
         if first < last:
             kind = kinds.setdefault(request.window, len(kinds))
-            constants = tuple(one.value for one in request.constants)
+            constants = tuple(constant.value for constant in request.constants)
             lines.append(Line(request.id, kind, Windows(first + slide, last, length, slide), constants))
     return tuple(lines)
 
@@ -90,9 +90,12 @@ def finishing(family: Family, node: Node, synopsis: Synopsis, lines: tuple[Line,
     """The due windows of a family, over the slices that any of them holds."""
     longest = max(line.windows.length for line in lines)
     first, last = min(line.windows.first for line in lines), max(line.windows.last for line in lines)
-    columns = [*(one.name for one in node.dimensions), *(one.name for one in node.statistics)]
+    columns = [
+        *(dimension.name for dimension in node.dimensions),
+        *(statistic.name for statistic in node.statistics),
+    ]
     rows = slice_rows(synopsis, columns, row_schema(node.dimensions, node.statistics), first - longest, last)
-    constants = tuple(one.type for one in family.requests[0].constants)
+    constants = tuple(constant.type for constant in family.requests[0].constants)
     return Finishing(
         rows,
         lines,
@@ -106,21 +109,22 @@ def finishing(family: Family, node: Node, synopsis: Synopsis, lines: tuple[Line,
 
 
 def _condition(family: Family, constants: int) -> str:
-    """Which rows count for which request: the family's predicate, its constants from the table of requests."""
+    """Say which rows count for which request: the family's predicate, its constants from the table of requests."""
     if family.condition is None:
         return "true"
-    lifted = {f"p{place}" for place in range(constants)}
+    lifted = {f"p{index}" for index in range(constants)}
     names = {slot.name for slot in walk(family.condition) if isinstance(slot, Slot)}
-    return duck_sql(family.condition, {name: f"requests.{name}" if name in lifted else quoted(name) for name in names})
+    slots = {name: f"requests.{name}" if name in lifted else duck_identifier(name) for name in names}
+    return duck_sql(family.condition, slots)
 
 
 def _schema(family: Family, node: Node) -> pa.Schema:
-    kinds = {one.name: arrow_type(one.type) for one in node.dimensions}
+    types = {dimension.name: arrow_type(dimension.type) for dimension in node.dimensions}
     return pa.schema(
         [
             (REQUEST, pa.string()),
             (END, pa.int64()),
-            *((key, kinds[key]) for key in family.keys),
-            *((one.name, stored_type(one)) for one in node.statistics),
+            *((key, types[key]) for key in family.keys),
+            *((statistic.name, stored_type(statistic)) for statistic in node.statistics),
         ]
     )

@@ -17,7 +17,7 @@ from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.change import Product, tick_product
 from weft.store.derive import derived
 from weft.store.records import NodeRow
-from weft.store.seal import kept_statistics
+from weft.store.seal import stored_statistics
 from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
@@ -26,13 +26,13 @@ log = logging.getLogger("weft.store")
 def new_nodes(
     network: Network, state: StreamState, batch_id: int, backend: Backend
 ) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
-    """A row for every node that is not stored yet, and the files that its history is copied into."""
+    """Make a row for every node that is not stored yet, and the files that its history is copied into."""
     rows, products = [], []
     for node in network.stored.values():
         known = state.synopses.get(node.id)
         if known is not None:
             if not known.fed:
-                # Nobody computed it for a while: to those who come now it begins here.
+                # No tick computed the node for a while: to queries that come now it begins here.
                 row = replace(known.node, definition={**known.node.definition, **_describe(node)})
                 rows.append(replace(row, complete_from=_beginning(node, state, batch_id)))
             continue
@@ -55,7 +55,7 @@ def new_nodes(
 
 
 def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
-    """The stored nodes whose description is another now."""
+    """List the stored nodes whose description changed."""
     changed = []
     for name, node in network.with_files.items():
         synopsis = state.synopses.get(name)
@@ -68,7 +68,7 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
 
 
 def activate(waiting: Mapping[str, Needs], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
-    """For the queries that take effect with this batch: the batch, and from which moment on their windows are whole."""
+    """Tell, for queries that take effect with a batch, the batch and the moment from which their windows are whole."""
     held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
     since = {}
     for name, needs in waiting.items():
@@ -85,7 +85,7 @@ def _describe(node: Node) -> dict[str, object]:
 
 
 def _beginning(node: Node, state: StreamState, batch_id: int) -> int | None:
-    """From where on a node that starts with this batch is whole; None for always."""
+    """Tell from when on a node that starts with this batch is whole; None for always."""
     if state.batch_id < 0:
         return None
     return _after(state.max_event_time) if node.clock.sliced else batch_id
@@ -97,20 +97,20 @@ def _after(newest: int | None) -> int:
 
 
 def _donor(node: Node, state: StreamState) -> Synopsis | None:
-    """The stored node with all of the new one's dimensions that reaches furthest back, then the narrowest."""
-    wanted = {one.name for one in node.dimensions}
+    """Choose the stored node with all of the new node's dimensions that reaches furthest back, then the narrowest."""
+    wanted = {dimension.name for dimension in node.dimensions}
     finer = [
         synopsis
         for synopsis in state.synopses.values()
         if synopsis.fed and synopsis.clock is node.clock and wanted <= synopsis.dimensions
     ]
-    return min(finer, key=lambda one: (one.complete_from, len(one.dimensions), one.node.id), default=None)
+    return min(finer, key=lambda donor: (donor.complete_from, len(donor.dimensions), donor.node.id), default=None)
 
 
 def _history(
     node: Node, donor: Synopsis, state: StreamState, batch_id: int, backend: Backend
 ) -> list[Product] | None:
-    """The donor's rows as the new node has them; None where they cannot be merged, for whatever reason."""
+    """Copy the donor's rows as the new node has them; None where they cannot be merged, for whatever reason."""
     try:
         return list(_copy(node, donor, state, batch_id, backend))
     except (OSError, StateError):
@@ -123,16 +123,16 @@ def _history(
 def _copy(
     node: Node, donor: Synopsis, state: StreamState, batch_id: int, backend: Backend
 ) -> Iterable[Product]:
-    """The donor's slices merged to the new node's dimensions, one file for each layout there is."""
+    """Merge the donor's slices to the new node's dimensions, into a file for each layout there is."""
     groups: dict[str, list[SegmentRow]] = {}
     for file in donor.data:
         groups.setdefault(file.layout, []).append(file)
-    cells = {one.name for one in node.dimensions if one.cells}
+    cells = {dimension.name for dimension in node.dimensions if dimension.cells}
     for identifier, files in groups.items():
         layout = state.layouts[identifier]
-        statistics = kept_statistics(node, layout)
+        statistics = stored_statistics(node, layout)
         cuts = tuple(pair for pair in layout.cuts if pair[0] in cells)
-        narrowed = replace(layout, statistics=frozenset(one.name for one in statistics), cuts=cuts)
+        narrowed = replace(layout, statistics=frozenset(statistic.name for statistic in statistics), cuts=cuts)
         schema = row_schema(node.dimensions, statistics)
         slices = Selection(_slices(files, donor), tuple(schema.names), schema)
         rows = backend.merge(derived(node, slices, batch_id - 1, statistics))

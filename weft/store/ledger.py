@@ -1,8 +1,8 @@
 """Ledgers: how many late rows reached no open window, by group, so that every query can count its own.
 
-A ledger row is a group, a kind of window, the tick, and the watermark that the rows came after. A query counts those
-that came since it was registered, and within the time that it keeps. Neither needs every tick told apart: ticks become
-one where no reader sees the difference, and what came before the time that anybody keeps is dropped.
+A ledger row is a group, a kind of window, the tick, and the watermark that the rows came after. A query counts the
+rows that came since it was registered, and within the time that it keeps. Neither needs every tick told apart: ticks
+are merged where no reader sees the difference, and what came before the time that anybody keeps is dropped.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import pyarrow as pa
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import START
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.segments.types import arrow_type
 
-# The time that a query keeps is told apart in at least this many parts.
+# A query tells apart at least this many parts of the time that it keeps.
 _PARTS = 16
-# Ledgers once had no watermarks; their rows are older than all others.
+# Ledgers of older Wefts have no watermarks; their rows are older than all others.
 WATERMARK = f"coalesce(watermark, {EARLIEST})"
 
 
@@ -41,7 +41,7 @@ class LateReaders:
         return min(horizon(watermark, reach) for reach in self.reaches)
 
     def told_apart(self, watermark: int | None) -> str:
-        """The watermark of a row as SQL, only as exact as those see it that still count the row."""
+        """Write the watermark of a row as SQL, only as exact as the readers see it that still count the row."""
         furthest: dict[int, int] = {}
         for reach in self.reaches:
             if reach is not None:
@@ -59,7 +59,7 @@ def _floor(grain: int) -> str:
 
 
 def grain_of(reach: int) -> int:
-    """The span of time that a query tells apart: a power of two, so that those of any two queries fit together.
+    """The span of time that a query tells apart: a power of two, so that the spans of any two queries fit together.
 
     >>> grain_of(16_000_000), grain_of(1)
     (524288, 1)
@@ -68,7 +68,7 @@ def grain_of(reach: int) -> int:
 
 
 def horizon(watermark: int | None, reach: int | None) -> int:
-    """The watermark from which on a query counts late rows, if it keeps those up to `reach` before the newest one."""
+    """The watermark from which on a query counts late rows, if it keeps rows up to `reach` before the newest."""
     if watermark is None or reach is None:
         return EARLIEST
     grain = grain_of(reach)
@@ -78,11 +78,12 @@ def horizon(watermark: int | None, reach: int | None) -> int:
 def ledger_schema(dimensions: Iterable[Dimension]) -> pa.Schema:
     """The columns of a ledger."""
     lead = [("batch", pa.int64()), ("watermark", pa.int64()), ("window", pa.string())]
-    return pa.schema([*lead, *((one.name, arrow_type(one.type)) for one in dimensions), (ROW_COUNT.name, pa.int64())])
+    kinds = ((dimension.name, arrow_type(dimension.type)) for dimension in dimensions)
+    return pa.schema([*lead, *kinds, (ROW_COUNT.name, pa.int64())])
 
 
 def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batch_id: int, watermark: int) -> Merge:
-    """The ledger of one tick: for each kind of window the partial rows of the slices that no open one holds."""
+    """Make the ledger of a tick: for each kind of window the partial rows of the slices that no open window holds."""
     windows: dict[int, list[str]] = {}
     for window, slices in missed.items():
         for start in slices:
@@ -91,24 +92,24 @@ def entries(node: Node, rows: Rows, missed: Mapping[Sliced, Sequence[int]], batc
     starts: dict[str, list[str]] = {}
     for start, kinds in windows.items():
         starts.setdefault(f"[{', '.join(kinds)}]", []).append(str(start))
-    cases = (f"WHEN {START} IN ({', '.join(some)}) THEN {kinds}" for kinds, some in starts.items())
+    cases = (f"WHEN {START} IN ({', '.join(slices)}) THEN {kinds}" for kinds, slices in starts.items())
     beside = (
         (f"CAST({batch_id} AS BIGINT)", "batch"),
         (f"CAST({watermark} AS BIGINT)", "watermark"),
         (f"unnest(CASE {' '.join(cases)} END)", "window"),
     )
-    columns = (*(one.name for one in node.dimensions), ROW_COUNT.name)
+    columns = (*(dimension.name for dimension in node.dimensions), ROW_COUNT.name)
     return _merged(node, Selection((Source((rows,), beside=beside),), columns), "batch", "watermark")
 
 
 def merged_ledgers(node: Node, ledgers: Sequence[SegmentRow], readers: LateReaders, newest: int | None) -> Merge:
-    """One ledger of many, at the newest watermark: bounded by groups, readers and the time that they keep."""
+    """Merge ledgers at the newest watermark; the size is bounded by groups, readers and the time that they keep."""
     kinds = ", ".join(f"'{window}'" for window in sorted(readers.windows))
-    kept = f'"window" IN ({kinds}) AND batch >= {min(readers.epochs)} AND {WATERMARK} >= {readers.oldest(newest)}'
+    counted = f'"window" IN ({kinds}) AND batch >= {min(readers.epochs)} AND {WATERMARK} >= {readers.oldest(newest)}'
     points = ", ".join(map(str, sorted(readers.epochs)))
     batch = f"list_max(list_filter([{points}], lambda epoch: epoch <= batch))"
     schema = ledger_schema(node.dimensions)
-    selection = Selection((Source(tuple(ledgers), kept),), tuple(schema.names), schema)
+    selection = Selection((Source(tuple(ledgers), counted),), tuple(schema.names), schema)
     return _merged(node, selection, batch, readers.told_apart(newest))
 
 
@@ -117,6 +118,6 @@ def _merged(node: Node, rows: Selection, batch: str, watermark: str) -> Merge:
         (f"CAST({batch} AS BIGINT)", "batch"),
         (f"CAST({watermark} AS BIGINT)", "watermark"),
         ('"window"', "window"),
-        *((quoted(one.name), one.name) for one in node.dimensions),
+        *((duck_identifier(dimension.name), dimension.name) for dimension in node.dimensions),
     )
     return Merge(rows, keys, (ROW_COUNT,))

@@ -11,29 +11,29 @@ import pyarrow as pa
 from weft.segments.files import Files
 from weft.store.records import DeadLetterRow
 
-# A bad row in every tick must not become a file for every tick: this many files are merged into one.
+# A bad row in every tick must not become a file for every tick: this many files are merged.
 FILES_KEPT = 16
-# The newest ones; all of them are counted in the stream's totals.
+# The newest letters; the stream's totals count all letters.
 ROWS_KEPT = 100_000
 
 
 @dataclass(frozen=True)
 class Filed:
-    """What a tick does to the stream's files of dead letters: one comes, and some may go."""
+    """What a tick does to the stream's files of dead letters: a file comes, and older files may go."""
 
     added: tuple[DeadLetterRow, ...] = ()
     removed: tuple[int, ...] = ()
 
 
 def file_letters(files: Files, stream: str, batch_id: int, letters: pa.Table, known: Sequence[DeadLetterRow]) -> Filed:
-    """Write the letters of a tick, with all older ones where these have become many files."""
+    """Write the letters of a tick, together with all older letters where these have become many files."""
     if not letters.num_rows:
         return Filed()
     removed: tuple[int, ...] = ()
     if len(known) >= FILES_KEPT:
         letters = pa.concat_tables([read_letters(files, known, letters.schema), letters])
         letters = letters.slice(max(0, letters.num_rows - ROWS_KEPT))
-        removed = tuple(one.id for one in known if one.id is not None)
+        removed = tuple(file.id for file in known if file.id is not None)
     written = files.write_table(f"{stream}/dead/{batch_id}-{uuid4().hex[:12]}.parquet", letters)
     row = DeadLetterRow(
         stream=stream,
@@ -47,6 +47,6 @@ def file_letters(files: Files, stream: str, batch_id: int, letters: pa.Table, kn
 
 
 def read_letters(files: Files, known: Sequence[DeadLetterRow], schema: pa.Schema) -> pa.Table:
-    """All letters of these files, oldest first."""
-    ordered = sorted(known, key=lambda one: one.batch_id)
-    return pa.concat_tables([schema.empty_table(), *(files.read_table(one.path, one.checksum) for one in ordered)])
+    """Read all letters of these files, oldest first."""
+    ordered = sorted(known, key=lambda file: file.batch_id)
+    return pa.concat_tables([schema.empty_table(), *(files.read_table(file.path, file.checksum) for file in ordered)])

@@ -57,9 +57,9 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
-def _renamed(kept: str, names: Mapping[str, str]) -> str:
+def _renamed(stored: str, names: Mapping[str, str]) -> str:
     """A JSON text with the longer names; only whole values and keys are names."""
-    return NAME.sub(lambda found: f'"{names.get(found[1], found[1])}"', kept)
+    return NAME.sub(lambda match: f'"{names.get(match[1], match[1])}"', stored)
 
 
 def _columns(described: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -70,28 +70,28 @@ def _columns(described: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]
             yield f"s_{digest[:SHORT]}", f"s_{digest[:LONG]}"
         for name, expression in zip(node["dimensions"], node["expressions"], strict=True):
             kind, _, short = name.partition("_")
-            digests = (_digest(expression, one) for one in TYPES)
-            for digest in (one for one in digests if one.startswith(short)):
+            digests = (_digest(expression, data_type) for data_type in TYPES)
+            for digest in (candidate for candidate in digests if candidate.startswith(short)):
                 yield name, f"{kind}_{digest[:LONG]}"
 
 
 def _nodes(rows: Iterable[Any], columns: Names, trees: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names of nodes, short and long; which tree a node belongs to is found by trying."""
+    """The names of nodes, short and long; the tree that a node belongs to is guessed by trying all."""
     candidates = [[], *([tree] for tree in trees)]
     for identifier, stream, definition in rows:
         kind, _, short = identifier.partition("_")
         dimensions = sorted(json.loads(definition)["dimensions"])
         for tree in candidates:
-            if _digest(stream, *dimensions, *tree).startswith(short) and all(one in columns for one in dimensions):
-                longer = sorted(columns[one] for one in dimensions)
+            if _digest(stream, *dimensions, *tree).startswith(short) and columns.keys() >= set(dimensions):
+                longer = sorted(columns[dimension] for dimension in dimensions)
                 yield identifier, f"{kind}_{_digest(stream, *longer, *tree)[:LONG]}"
                 break
 
 
 def _trees(connection: Connection) -> list[str]:
     """The trees that queries are in, or were before they moved."""
-    found = set()
+    trees = set()
     for (definition,) in connection.execute(text("SELECT definition FROM queries")):
-        kept = json.loads(definition)
-        found |= {one["tree"] for one in (kept, *kept.get("pasts", ())) if one.get("tree")}
-    return sorted(found)
+        now = json.loads(definition)
+        trees |= {placement["tree"] for placement in (now, *now.get("pasts", ())) if placement.get("tree")}
+    return sorted(trees)

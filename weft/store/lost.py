@@ -1,4 +1,4 @@
-"""A state folder whose catalog is lost: it must not be taken for a new one."""
+"""A state folder whose catalog is lost: it must not be taken for a new folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weft.errors import StateError
 
 
 def check_not_lost(root: Path) -> None:
-    """Refuse a folder that has state and no catalog of it: a new one would count from nothing, and say nothing."""
+    """Refuse a folder that has state and no catalog of it: a new catalog would count from nothing, and not tell."""
     catalog = root / "catalog.sqlite"
     if catalog.exists() and catalog.stat().st_size:
         return

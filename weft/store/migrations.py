@@ -1,8 +1,8 @@
-"""From the catalog formats of older Wefts to the one in use, a step for each format.
+"""From the catalog formats of older Wefts to the format in use, a step for each format.
 
 Keeps: all steps and the new format number are one transaction of the caller, so a crash leaves the old format whole.
-A step is frozen once it is released. It says its tables itself, because those of weft/store/tables.py go on changing;
-a test compares a migrated catalog of every older format with a new one, column by column.
+A step is frozen once it is released. It says its tables itself, because weft/store/tables.py goes on changing; a test
+compares a migrated catalog of every older format with a new catalog, column by column.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weft.store.longer_names import lengthen_names
 
 @dataclass(frozen=True)
 class Step:
-    """How a catalog of format `to - 1` becomes one of format `to`, and which tables that adds."""
+    """How a catalog of format `to - 1` becomes a catalog of format `to`, and which tables that adds."""
 
     to: int
     adds: frozenset[str]
@@ -53,7 +53,7 @@ def _add_plans(connection: Connection) -> None:
         Column("definition", Text, nullable=False),
     ).create(connection)
     connection.execute(text("ALTER TABLE segments ADD COLUMN plan BIGINT NOT NULL DEFAULT '0'"))
-    # Rows have one column more than they were summed with: the next write sums all of them anew.
+    # Rows have a column more than they were summed with: the next write sums all of them anew.
     connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
 
 
@@ -86,11 +86,11 @@ def tables_of(format_number: int) -> frozenset[str]:
     return frozenset(tables.metadata.tables).difference(*later)
 
 
-def migrate(connection: Connection, found: int) -> int:
-    """Bring a catalog of an older format to the newest, inside the caller's transaction; the format it has now."""
+def migrate(connection: Connection, stored_format: int) -> int:
+    """Bring a catalog of an older format to the newest, inside the caller's transaction; return the new format."""
     for step in STEPS:
-        if step.to > found:
+        if step.to > stored_format:
             step.apply(connection)
-            found = step.to
-            connection.execute(text("UPDATE meta SET value = :to WHERE key = 'format'"), {"to": str(found)})
-    return found
+            stored_format = step.to
+            connection.execute(text("UPDATE meta SET value = :to WHERE key = 'format'"), {"to": str(stored_format)})
+    return stored_format

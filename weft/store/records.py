@@ -17,7 +17,7 @@ from weft.store.definition import QueryDefinition
 FAILED = "failed"
 """The `status` of a query that cannot be computed."""
 ADOPTED = ""
-"""The `checkpoint` of a stream that takes over whichever its next batch is of."""
+"""The `checkpoint` of a stream that takes over the checkpoint of its next batch, whichever that is."""
 
 Json = dict[str, Any]
 
@@ -179,7 +179,7 @@ CatalogRow = (
 
 
 def values(row: CatalogRow) -> dict[str, Any]:
-    """The row as column values, nothing copied.
+    """Return the row as column values, nothing copied.
 
     >>> values(AggregateRow(name="a", definition={}))
     {'name': 'a', 'definition': {}}

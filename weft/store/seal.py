@@ -1,8 +1,8 @@
 """Sealing: rows of closed slices move from the files of their ticks into blocks, each exactly once.
 
-Needs: the watermark passed the new sealed moment, so rows on time for those slices are all here.
+Needs: the watermark passed the new sealed moment, so all rows on time for the sealed slices are here.
 Keeps: the rows of a window are the blocks that cover it, plus stragglers, plus what is not sealed yet; every partial
-row is in exactly one of these. Files of different layouts are never mixed (weft/store/compact.py).
+row is in exactly one of the three. Files of different layouts are never mixed (weft/store/compact.py).
 Cost: a row is copied once for its slice and once in FAN_OUT**level for each level.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.merge import quoted
+from weft.backend.merge import duck_identifier
 from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
@@ -31,7 +31,7 @@ log = logging.getLogger("weft.store")
 
 
 def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts, backend: Backend) -> Change | None:
-    """The change of a node's files that is due, or None. `retention` is how far back windows are read, if limited."""
+    """Make the change of a node's files that is due, or None; `retention` is how far back windows are read."""
     expired = _expired(state.synopses[node.id], state.watermark, retention)
     try:
         change = (
@@ -42,7 +42,7 @@ def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts,
     except (OSError, StateError):
         raise
     except Exception as error:
-        # Whatever it is, it stops no stream: slices are read as they are, and go when they are old.
+        # A failed merge stops no stream, whatever the reason: slices are read as they are, and go when they are old.
         log.warning("node not sealed", extra={"node": node.id, "reason": str(error)})
         change = None
     if change is None and not expired:
@@ -55,7 +55,7 @@ def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts,
 
 @dataclass(frozen=True)
 class Sealing:
-    """A node's slices before `after` become blocks; those before `before` were sealed up to some batch already."""
+    """A node's slices before `after` become blocks; slices before `before` were sealed up to `before_batch` already."""
 
     node: Node
     batch_id: int
@@ -88,7 +88,7 @@ def _seal_or_merge(node: Node, state: StreamState, retention: int | None, backen
     if sealing is None:
         return _merge_blocks(node, state, retention, backend)
     data = state.synopses[node.id].data
-    # A layout that brings no new row may still have blocks to complete: its older slices.
+    # A layout that brings no new row may still have blocks to complete, from its older slices.
     fresh, sealed = (
         by_layout((file for file in data if file.kind == kind), state.layouts, node) for kind in ("tick", "block")
     )
@@ -102,7 +102,7 @@ def _seal_or_merge(node: Node, state: StreamState, retention: int | None, backen
 
 
 def _is_before(file: SegmentRow, moment: int, backend: Backend) -> bool:
-    """Whether all rows of a file start before a moment; those of a file may end long before the file does."""
+    """Whether all rows of a file start before a moment; its last row may be long before the end of the file."""
     if file.time_from >= moment:
         return False
     newest = backend.stored(file).greatest
@@ -112,8 +112,8 @@ def _is_before(file: SegmentRow, moment: int, backend: Backend) -> bool:
 def _blocks(
     sealing: Sealing, layout: Layout, ticks: list[SegmentRow], sealed: list[SegmentRow], backend: Backend
 ) -> Product | None:
-    """The closed rows of these tick files, and the blocks of every level that are complete now."""
-    statistics = kept_statistics(sealing.node, layout)
+    """Gather the closed rows of these tick files, and the blocks of every level that are complete now."""
+    statistics = stored_statistics(sealing.node, layout)
     parts = [backend.merge(fresh_slices(sealing, ticks, statistics))]
     end = end_of(layout, parts[0]) if parts[0].count else EARLIEST
     for level in range(1, len(sealing.heights) + 1):
@@ -123,7 +123,7 @@ def _blocks(
         near = [file for file in sealed if file.time_to > due[0] and file.time_from < due[1]]
         blocks = backend.merge(blocks_of_level(sealing, level, due, (*parts, *near), statistics))
         if blocks.count:
-            # Not due[1]: a file must not seem to reach into windows that it was never asked to serve.
+            # The end is not due[1]: a file must not seem to reach into windows that it was never asked to serve.
             end = max([end, *(min(file.time_to, due[1]) for file in near)])
         parts.append(blocks)
     rows = backend.filter(_selection(sealing.node, statistics, parts), order=(LEVEL, START))
@@ -134,7 +134,7 @@ def _blocks(
 
 
 def fresh_slices(sealing: Sealing, ticks: Sequence[SegmentRow], statistics: Sequence[Statistic]) -> Merge:
-    """Rows of the ticks that start before the new sealed moment and were not sealed yet, merged by slice."""
+    """Merge the rows of ticks that start before the new sealed moment and were not sealed yet, by slice."""
     partly = tuple(file for file in ticks if file.batch_to <= sealing.before_batch)
     whole = tuple(file for file in ticks if file.batch_to > sealing.before_batch)
     sources = (
@@ -152,7 +152,7 @@ def blocks_of_level(
     rows: Sequence[SegmentRow | Rows],
     statistics: Sequence[Statistic],
 ) -> Merge:
-    """Blocks of a level, from the rows of the level below."""
+    """Merge the blocks of a level from the rows of the level below."""
     length = span(sealing.unit, level)
     aligned = f"({START} - (({START} % {length}) + {length}) % {length})"
     below = Source(tuple(rows), f"{LEVEL} = {level - 1} AND {START} >= {due[0]} AND {START} < {due[1]}")
@@ -163,9 +163,9 @@ def blocks_of_level(
 def _merge(
     node: Node, sources: tuple[Source, ...], keys: tuple[tuple[str, str], ...], statistics: Sequence[Statistic]
 ) -> Merge:
-    """The sources merged by some keys and the node's dimensions."""
+    """Merge the sources by the keys and the node's dimensions."""
     schema = row_schema(node.dimensions, statistics)
-    dimensions = ((quoted(one.name), one.name) for one in node.dimensions)
+    dimensions = ((duck_identifier(dimension.name), dimension.name) for dimension in node.dimensions)
     rows = Selection(sources, tuple(schema.names), schema)
     return Merge(rows, (*keys, *dimensions), tuple(statistics), schema=schema)
 
@@ -176,43 +176,43 @@ def _selection(node: Node, statistics: Sequence[Statistic], rows: Sequence[Segme
 
 
 def _merge_blocks(node: Node, state: StreamState, retention: int | None, backend: Backend) -> Change | None:
-    """Several block files of one rank become one of the next; their rows stay as they are."""
+    """Merge several block files of a rank into a file of the next; their rows stay as they are."""
     blocks = [file for file in state.synopses[node.id].data if file.kind == "block"]
     due = due_blocks_group(blocks, state.layouts, node, retention)
     if due is None:
         return None
     layout, group = due
-    rows = backend.filter(_selection(node, kept_statistics(node, layout), group), order=(LEVEL, START))
+    rows = backend.filter(_selection(node, stored_statistics(node, layout), group), order=(LEVEL, START))
     return Change(node.id, tuple(group), (gathered(rows, layout, group),))
 
 
 def _merge_totals(node: Node, state: StreamState, cuts_read: Cuts, backend: Backend) -> Change | None:
-    """Files of totals merge into one row a group; `start` is then the last tick that changed the group."""
+    """Merge files of totals into one row a group; `start` is then the last tick that changed the group."""
     due = due_totals_group(state.synopses[node.id].data, state.layouts, node, cuts_read)
     if due is None:
         return None
     layout, group = due
     beside = ((f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL))
-    merge = _merge(node, (Source(tuple(group)),), (), kept_statistics(node, layout))
+    merge = _merge(node, (Source(tuple(group)),), (), stored_statistics(node, layout))
     rows = backend.merge(replace(merge, beside=beside, cells=cells_of(node, layout, cuts_read)))
     return Change(node.id, tuple(group), (gathered(rows, layout, group),))
 
 
 def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -> tuple[SegmentRow, ...]:
-    """Files that end before everything that can still be read."""
+    """List the files that end before everything that can still be read."""
     if watermark is None or retention is None or not synopsis.clock.sliced:
         return ()
     return tuple(file for file in synopsis.data if file.time_to <= watermark - retention)
 
 
 def _heights(synopsis: Synopsis, node: Node, sealed: int) -> tuple[int, ...]:
-    """The heights with the levels that the node's longest window can use; a new level starts at the sealed moment."""
+    """Return the heights of all levels that the longest window can use; a new level starts at the sealed moment."""
     longest = max((micros(window.range) for window in node.windows), default=0)
     levels = useful_levels(synopsis.unit, longest)
     missing = max(0, levels - len(synopsis.heights))
     return (*synopsis.heights, *(sealed for _ in range(missing)))
 
 
-def kept_statistics(node: Node, layout: Layout) -> tuple[Statistic, ...]:
+def stored_statistics(node: Node, layout: Layout) -> tuple[Statistic, ...]:
     """The statistics that files of this layout hold."""
-    return tuple(one for one in node.statistics if one.name in layout.statistics)
+    return tuple(statistic for statistic in node.statistics if statistic.name in layout.statistics)

@@ -1,6 +1,6 @@
 """Which files of a node hold a span of time, and which of their rows count.
 
-Every partial row is in exactly one place: in a block file, in a tick that is partly sealed (then only from the sealed
+Every partial row is stored exactly once: in a block file, in a tick that is partly sealed (then only from the sealed
 moment on), or in a tick that is not sealed yet. Stragglers came after their block was built and are read beside it.
 """
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 def window_rows(
     synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema | None, start: int, end: int
 ) -> Selection:
-    """The rows of the window [start, end), from the fewest blocks, each with the window's end."""
+    """Select the rows of the window [start, end), from the fewest blocks, each with the window's end."""
     row = synopsis.node
     pieces = cover(start, end, unit=synopsis.unit, heights=synopsis.heights, sealed=row.sealed_time)
     ranges = [f"({LEVEL} = {piece.level} AND {START} >= {piece.start} AND {START} < {piece.end})" for piece in pieces]
     ranges.append(f"({LEVEL} = {STRAGGLER} AND {START} >= {start} AND {START} < {end})")
-    blocks, old, new = _near(synopsis, start, end)
+    blocks, partly_sealed, unsealed = _near(synopsis, start, end)
     counts = f"{LATE} < {end} AND {START} < {end}"
     beside = ((f"CAST({end} AS BIGINT)", END),)
     sources = (
         Source(blocks, f"{LATE} < {end} AND ({' OR '.join(ranges)})", beside),
-        Source(old, f"{counts} AND {START} >= {max(start, row.sealed_time)}", beside),
-        Source(new, f"{counts} AND {START} >= {start}", beside),
+        Source(partly_sealed, f"{counts} AND {START} >= {max(start, row.sealed_time)}", beside),
+        Source(unsealed, f"{counts} AND {START} >= {start}", beside),
     )
     return Selection(sources, tuple(columns), schema)
 
@@ -41,13 +41,13 @@ def window_rows(
 def slice_rows(
     synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema | None, start: int, end: int
 ) -> Selection:
-    """The rows of all slices that start in [start, end), with their starts and lateness."""
-    blocks, old, new = _near(synopsis, start, end)
+    """Select the rows of all slices that start in [start, end), with their starts and lateness."""
+    blocks, partly_sealed, unsealed = _near(synopsis, start, end)
     within = f"{START} >= {start} AND {START} < {end}"
     sources = (
         Source(blocks, f"{within} AND {LEVEL} IN (0, {STRAGGLER})"),
-        Source(old, f"{within} AND {START} >= {synopsis.node.sealed_time}"),
-        Source(new, within),
+        Source(partly_sealed, f"{within} AND {START} >= {synopsis.node.sealed_time}"),
+        Source(unsealed, within),
     )
     return Selection(sources, (START, LATE, *columns), schema)
 
@@ -55,18 +55,18 @@ def slice_rows(
 def total_rows(
     synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema | None, since: int
 ) -> Selection:
-    """The rows of a node without slices that ticks from `since` on changed, each with its tick."""
+    """Select the rows of a node without slices that ticks from `since` on changed, each with its tick."""
     files = tuple(file for file in synopsis.data if file.time_to > since)
     return Selection((Source(files, f"{START} >= {since}"),), (START, *columns), schema)
 
 
 def no_rows(lead: str, columns: Sequence[str], schema: pa.Schema) -> Selection:
-    """No rows at all, with the columns of those that a node would have."""
+    """Select no rows at all, with the columns that rows of a node would have."""
     return Selection((Source((), beside=(("CAST(0 AS BIGINT)", lead),)),), tuple(columns), schema)
 
 
 def _near(synopsis: Synopsis, start: int, end: int) -> tuple[tuple[SegmentRow, ...], ...]:
-    """The files that can hold rows of a span: blocks, ticks that are partly sealed, and ticks that are not."""
+    """List the files that can hold rows of a span: blocks, ticks that are partly sealed, and ticks that are not."""
     near = [file for file in synopsis.data if file.time_from < end and file.time_to > start]
     sealed = synopsis.node.sealed_batch
     return (

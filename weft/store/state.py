@@ -1,4 +1,4 @@
-"""What a stream's committed state is at one moment: an immutable picture that readers hold while ticks go on."""
+"""The committed state of a stream at a moment: an immutable picture that readers hold while ticks go on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from weft.algebra.windows import Clock, Window
 from weft.plan.layout import Held, Layout
 from weft.segments.segment import EARLIEST, SegmentRow
-from weft.store.catalog import Reader
+from weft.store.catalog import Snapshot
 from weft.store.records import NodeRow, PlanRow
 
 
 @dataclass(frozen=True)
 class Synopsis:
-    """The stored partial rows of one node."""
+    """The stored partial rows of a node."""
 
     node: NodeRow
     files: tuple[SegmentRow, ...]
@@ -37,7 +37,7 @@ class Synopsis:
 
     @property
     def fed(self) -> bool:
-        """Whether ticks still add to it; one that is not is there for windows from before some query moved."""
+        """Whether ticks still add to the node; any other is there for windows from before a query moved."""
         return bool(self.node.definition.get("fed", True))
 
     @property
@@ -87,12 +87,12 @@ class StreamState:
 
     @cached_property
     def drops(self) -> tuple[tuple[frozenset[str], int], ...]:
-        """Up to which moment late rows were dropped because none of these kinds of windows could use them."""
+        """For sets of kinds of windows, the moment up to which late rows were dropped that none of them could use."""
         return tuple((frozenset(kinds), int(end)) for kinds, end in self.totals.get("drops", ()))
 
     @cached_property
     def files_mark(self) -> tuple[int, int]:
-        """The newest of its files and how many there are, as Reader.files_mark has it."""
+        """The newest of its files and how many there are, as Snapshot.files_mark has it."""
         files = [file.id or 0 for synopsis in self.synopses.values() for file in synopsis.files]
         return max(files, default=0), len(files)
 
@@ -121,7 +121,7 @@ class StreamState:
         return replace(synopsis, files=tuple(file for file in synopsis.files if inside(file)))
 
     def without_unused_layouts(self) -> StreamState:
-        """The same state: layouts whose last file is gone are not carried on for ever."""
+        """Return the state without the layouts whose last file is gone."""
         used = {file.layout for synopsis in self.synopses.values() for file in synopsis.files}
         return replace(self, layouts={name: layout for name, layout in self.layouts.items() if name in used})
 
@@ -129,8 +129,8 @@ class StreamState:
         return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
 
 
-def load_state(stream: str, catalog: Reader) -> StreamState:
-    """The state that the catalog holds now; call it inside one read transaction."""
+def load_state(stream: str, catalog: Snapshot) -> StreamState:
+    """The state that the catalog holds now; call it inside a read transaction."""
     tick = catalog.tick(stream)
     files: dict[str, list[SegmentRow]] = {}
     for segment in catalog.segments(stream=stream):

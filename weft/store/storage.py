@@ -1,4 +1,4 @@
-"""Where the state of one folder is: what every step that changes it needs, under one name."""
+"""The parts of a state folder that every change of the state needs, under one name."""
 
 from __future__ import annotations
 

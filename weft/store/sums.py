@@ -1,8 +1,8 @@
 """A sum over all rows of a table, kept with every write: a byte of the catalog that changed by itself is noticed.
 
 SQLite checks how its pages hang together, not what stands in them, so a flipped bit in a watermark would be read as
-another watermark. The sum of a table is that of the digests of its rows, in any order: a row that comes or goes is one
-addition. Sums are compared when a catalog is opened.
+another watermark. The sum of a table is the sum of the digests of its rows, in any order: a row that comes or goes
+is an addition. Sums are compared when a catalog is opened.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MODULUS = 1 << 128
 
 
 def add(total: int, rows: Iterable[CatalogRow], sign: int = 1) -> int:
-    """The sum with these rows, or without them."""
+    """Add these rows to a sum, or with a negative sign take them out of it."""
     return (total + sign * sum(map(_digest, rows))) % MODULUS
 
 

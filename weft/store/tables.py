@@ -30,11 +30,11 @@ from weft.store.records import (
 )
 
 FORMAT = 4
-"""What a change of these tables raises by one, with a step in weft/store/migrations.py."""
+"""The format of the catalog: a change of these tables raises it by 1, with a step in weft/store/migrations.py."""
 
 
 class JsonText(TypeDecorator[Json]):
-    """A JSON object kept as plain text, its keys in the order they were given."""
+    """A JSON object kept as plain text, its keys in their own order."""
 
     impl = Text
     cache_ok = True

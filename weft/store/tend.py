@@ -1,4 +1,4 @@
-"""After a tick: closed slices become blocks, small files become large ones, and what nobody can need is deleted."""
+"""After a tick: closed slices become blocks, small files are merged, and what nobody can need is deleted."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ log = logging.getLogger("weft.store")
 # How long a reader may hold a state: files that left the catalog are deleted only after this.
 LEASE = timedelta(minutes=1)
 MAX_LEDGERS = 8
-# A window is read from the one file that holds it, so many small files cost a reader nothing, and merging costs a tick.
+# A window is read from the only file that holds it: many small files cost a reader nothing, and merging costs a tick.
 RESULT_FAN_OUT = 16
 
-# What was said to be undeletable in this process: it is tried with every tick, and told once.
+# The paths that this process logged as undeletable: each is tried again with every tick, and logged once.
 _undeletable: set[str] = set()
 
 
@@ -41,7 +41,7 @@ def tend(
     """Apply every change that is due; files that leave the state are deleted later, when their lease is over.
 
     `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
-    counts of late rows; families and nodes that they lack are gone.
+    counts of late rows; families and nodes that are in neither are gone.
     """
     backend = storage.backend
     changes: list[Change | None] = []
@@ -60,8 +60,8 @@ def tend(
 
 def sweep(storage: Storage) -> None:
     """Delete the files whose lease is over."""
-    with storage.catalog.read() as reader:
-        garbage = reader.garbage(older_than=LEASE)
+    with storage.catalog.read() as snapshot:
+        garbage = snapshot.garbage(older_than=LEASE)
     if garbage:
         failpoint("garbage-before")
         gone = [path for path in garbage if _delete(storage.files, path)]
@@ -74,7 +74,7 @@ def sweep(storage: Storage) -> None:
 
 
 def _delete(files: Files, path: str) -> bool:
-    """Delete a file that nobody needs; one that cannot be stops no stream, and the next tick tries again."""
+    """Delete a file that nobody needs; a file that cannot be deleted stops no stream, and the next tick tries again."""
     try:
         files.delete([path])
     except StateError as error:
@@ -87,24 +87,24 @@ def _delete(files: Files, path: str) -> bool:
 
 
 def _tend_ledgers(node: Node, state: StreamState, readers: LateReaders | None, backend: Backend) -> Change | None:
-    """Many small counts of late rows become one, and those go that nobody counts any more."""
+    """Merge the ledgers of a node where they are many, and drop the ledgers that no query counts any more."""
     ledgers = tuple(file for file in state.synopses[node.id].files if file.kind == "late")
     if readers is None:
         return Change(node.id, ledgers, ()) if ledgers else None
     oldest = readers.oldest(state.watermark)
-    kept = tuple(file for file in ledgers if file.time_to > oldest)
-    if len(kept) < MAX_LEDGERS:
+    counted = tuple(file for file in ledgers if file.time_to > oldest)
+    if len(counted) < MAX_LEDGERS:
         gone = tuple(file for file in ledgers if file.time_to <= oldest)
         return Change(node.id, gone, ()) if gone else None
-    rows = backend.merge(merged_ledgers(node, kept, readers, state.watermark))
-    added = (gathered(rows, state.layouts[kept[-1].layout], kept),) if rows.count else ()
+    rows = backend.merge(merged_ledgers(node, counted, readers, state.watermark))
+    added = (gathered(rows, state.layouts[counted[-1].layout], counted),) if rows.count else ()
     return Change(node.id, ledgers, added)
 
 
 def _tend_results(
     node: Node, state: StreamState, reach: Mapping[str, int | None], backend: Backend
 ) -> Change | None:
-    """Finished windows of one family gather in larger files, and go when nobody can ask for them any more."""
+    """Gather the finished windows of each family in larger files, and drop windows that nobody can ask for any more."""
     families: dict[str, list[SegmentRow]] = {}
     added: list[Product] = []
     removed: list[SegmentRow] = []

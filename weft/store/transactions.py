@@ -1,4 +1,4 @@
-"""What can be changed in the catalog inside one transaction.
+"""What can be changed in the catalog inside a transaction.
 
 Keeps: rows go in and come out as the frozen classes of weft/store/records.py, lists whole and in the order of their
 keys; what counts as a change of streams, queries or aggregates grows the revision, once a transaction.
@@ -35,7 +35,7 @@ from weft.store.records import (
     TickRow,
     values,
 )
-from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Reader, chunks, meta_value
+from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Snapshot, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import TABLE_OF
 
@@ -43,8 +43,8 @@ TICKS_KEPT = 1000
 FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
 
 
-class Writer(Reader):
-    """One write transaction: nobody else sees any of it before the `with` block ends without an error."""
+class Writer(Snapshot):
+    """A write transaction: nobody else sees any of it before the `with` block ends without an error."""
 
     def __init__(self, connection: Connection, clock: Clock) -> None:
         super().__init__(connection, clock)
@@ -67,13 +67,13 @@ class Writer(Reader):
         self._connection.execute(update(tables.meta).where(where).values(value=_hexadecimal(sums)))
 
     def _note(self, rows: Sequence[CatalogRow], sign: int = 1) -> None:
-        """Rows that came, or went."""
+        """Add rows that came to the sum of their table, or take out rows that went."""
         if rows and type(rows[0]) in SUMMED:
             name = TABLE_OF[type(rows[0])].name
             self._changed[name] = add(self._changed.get(name, 0), rows, sign)
 
     def bump_revision(self) -> int:
-        """The revision that this transaction makes; it grows once a transaction however often this is called."""
+        """Raise the revision and return it; it grows once a transaction however often this is called."""
         revision = self.revision()
         if self._bumped:
             return revision
@@ -104,7 +104,7 @@ class Writer(Reader):
 
     def delete_stream(self, name: str) -> bool:
         """Drop the stream with its queries, nodes, segments, dead letters and ticks; False when there was none."""
-        found = self._delete(tables.streams.c.name, [name]) > 0
+        existed = self._delete(tables.streams.c.name, [name]) > 0
         self._delete(tables.forms.c.query, [row.name for row in self.queries(stream=name)])
         self._delete(tables.queries.c.stream, [name])
         self.delete_nodes([node.id for node in self.nodes(name)])
@@ -113,12 +113,12 @@ class Writer(Reader):
         self._delete(tables.ticks.c.stream, [name])
         self._delete(tables.tick_log.c.stream, [name])
         self._connection.execute(delete(tables.meta).where(tables.meta.c.key == STATUS + name))
-        if found:
+        if existed:
             self.bump_revision()
-        return found
+        return existed
 
     def put_query(self, row: QueryRow) -> None:
-        """Add one query; see put_queries."""
+        """Add a query; see put_queries."""
         self.put_queries([row])
 
     def put_queries(self, rows: Iterable[QueryRow]) -> None:
@@ -138,7 +138,7 @@ class Writer(Reader):
             self.bump_revision()
 
     def update_queries(self, changes: Mapping[str, QueryChange]) -> None:
-        """Change some columns of many queries, by name; a query that was dropped meanwhile is passed over."""
+        """Change columns of many queries, by name; a query that was dropped meanwhile is passed over."""
         self._update(tables.queries.c.name, changes)
         if changes:
             self.bump_revision()
@@ -148,13 +148,13 @@ class Writer(Reader):
         return self.delete_queries([name]) > 0
 
     def delete_queries(self, names: Iterable[str]) -> int:
-        """Drop the queries; how many of them there were."""
-        given = set(names)
-        self._delete(tables.forms.c.query, given)
-        found = self._delete(tables.queries.c.name, given)
-        if found:
+        """Drop the queries; return how many of them there were."""
+        distinct = set(names)
+        self._delete(tables.forms.c.query, distinct)
+        dropped = self._delete(tables.queries.c.name, distinct)
+        if dropped:
             self.bump_revision()
-        return found
+        return dropped
 
     def put_forms(self, rows: Iterable[FormRow]) -> None:
         """Keep what compiling queries yielded, in place of what was kept of them before."""
@@ -167,10 +167,10 @@ class Writer(Reader):
 
     def delete_aggregate(self, name: str) -> bool:
         """Drop the aggregate; False when there was none."""
-        found = self._delete(tables.aggregates.c.name, [name]) > 0
-        if found:
+        existed = self._delete(tables.aggregates.c.name, [name]) > 0
+        if existed:
             self.bump_revision()
-        return found
+        return existed
 
     def put_node(self, row: NodeRow) -> None:
         """Add the node or replace it."""
@@ -181,7 +181,7 @@ class Writer(Reader):
         self._put(rows)
 
     def update_nodes(self, changes: Mapping[str, NodeChange]) -> None:
-        """Change some columns of many nodes, by id."""
+        """Change columns of many nodes, by id."""
         self._update(tables.nodes.c.id, changes)
 
     def delete_nodes(self, ids: Collection[str]) -> None:
@@ -190,10 +190,10 @@ class Writer(Reader):
         self._delete(tables.nodes.c.id, ids)
 
     def keep_layouts(self, rows: Iterable[LayoutRow]) -> None:
-        """Add those that are not there: a layout is named by its content, and streams share what is equal."""
-        given = {row.id: row for row in rows}
-        present = self._present(tables.layouts.c.id, given)
-        self._insert([row for name, row in given.items() if name not in present])
+        """Add the layouts that are not there: a layout is named by its content, and streams share equal layouts."""
+        layouts = {row.id: row for row in rows}
+        present = self._present(tables.layouts.c.id, layouts)
+        self._insert([row for name, row in layouts.items() if name not in present])
 
     def forget_layouts(self) -> None:
         """Drop the layouts that no segment of any stream has any more."""
@@ -201,7 +201,7 @@ class Writer(Reader):
         self._delete(tables.layouts.c.id, list(self._connection.scalars(unused)))
 
     def add_segments(self, rows: Iterable[SegmentRow]) -> tuple[SegmentRow, ...]:
-        """Make files visible: the rows as stored, with their ids, in the order given.
+        """Make files visible; return the rows as stored, with their ids, in the same order.
 
         A path that is named here is no garbage any more: a tick that runs again after a crash writes its own files
         again, and whoever cleans up may have listed them as orphans in between.
@@ -209,46 +209,46 @@ class Writer(Reader):
         return self._add_files(list(rows))
 
     def remove_segments(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Take segments out of sight; their paths, which are garbage from now on.
+        """Take segments out of sight; return their paths, which are garbage from now on.
 
-        All of them must still be there: a merge that lost one of its inputs to somebody else must not be published.
+        All of them must still be there: a merge that lost an input to another engine must not be published.
         """
         return self._remove_files(tables.segments, ids)
 
     def put_plan(self, row: PlanRow) -> None:
         """Make this the plan in force; versions that no segment was written under are forgotten."""
         self._insert([row])
-        mine = select(tables.nodes.c.id).where(tables.nodes.c.stream == row.stream)
-        used = select(tables.segments.c.plan).where(tables.segments.c.node.in_(mine))
+        nodes = select(tables.nodes.c.id).where(tables.nodes.c.stream == row.stream)
+        used = select(tables.segments.c.plan).where(tables.segments.c.node.in_(nodes))
         plans = tables.plans.c
         unused = (plans.stream == row.stream, plans.version != row.version, plans.version.not_in(used))
         self._note(self._select(PlanRow, *unused), -1)
         self._connection.execute(delete(tables.plans).where(*unused))
 
     def put_dead_letters(self, rows: Iterable[DeadLetterRow]) -> tuple[DeadLetterRow, ...]:
-        """Make files of dead letters visible: the rows as stored, with their ids, in the order given.
+        """Make files of dead letters visible; return the rows as stored, with their ids, in the same order.
 
-        A batch that runs again brings the very files that it brought before: those stay as they are stored. Another
+        A batch that runs again brings the very files that it brought before: these stay as they are stored. Another
         file under a stored path is StateError("catalog-conflict").
         """
         now = self._clock()
-        given = [replace(row, created_at=row.created_at or now) for row in rows]
+        dated = [replace(row, created_at=row.created_at or now) for row in rows]
         stored: dict[str, DeadLetterRow] = {}
-        for chunk in chunks({row.path for row in given}):
-            found = self._select(DeadLetterRow, tables.dead_letters.c.path.in_(chunk))
-            stored |= {row.path: row for row in found}
-        new = [row for row in given if not _same_file(row, stored.get(row.path))]
+        for chunk in chunks({row.path for row in dated}):
+            known = self._select(DeadLetterRow, tables.dead_letters.c.path.in_(chunk))
+            stored |= {row.path: row for row in known}
+        new = [row for row in dated if not _same_file(row, stored.get(row.path))]
         stored |= {row.path: row for row in self._add_files(new)}
-        return tuple(stored[row.path] for row in given)
+        return tuple(stored[row.path] for row in dated)
 
     def delete_dead_letters(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Take dead letters out of sight; their paths, which are garbage from now on. All must still be there."""
+        """Take dead letters out of sight; return their paths, which are garbage now. All must still be there."""
         return self._remove_files(tables.dead_letters, ids)
 
     def add_garbage(self, paths: Iterable[str]) -> None:
         """Mark files for deletion as of now; a path that is already marked keeps its older moment."""
-        given = set(paths)
-        new = sorted(given - self._present(tables.garbage.c.path, given))
+        distinct = set(paths)
+        new = sorted(distinct - self._present(tables.garbage.c.path, distinct))
         if new:
             now = self._clock()
             self._connection.execute(insert(tables.garbage), [{"path": path, "since": now} for path in new])
@@ -260,7 +260,7 @@ class Writer(Reader):
     def put_tick(self, row: TickRow, *, detail: Json | None = None) -> None:
         """Make this the newest tick of its stream and log it with its detail; the log keeps the last 1000.
 
-        It must be newer than the stored one, and of the same checkpoint unless the stream waits for one to adopt: two
+        It must be newer than the stored tick, and of its checkpoint unless the stream waits to adopt another: two
         engines that both ran the batch would count its rows twice.
         """
         before = self.tick(row.stream)
@@ -290,7 +290,7 @@ class Writer(Reader):
         self._connection.execute(delete(log).where(log.c.stream == row.stream, too_old))
 
     def adopt_checkpoint(self, stream: str) -> None:
-        """Take any checkpoint for the stream's from its next tick on; what is known of the old one's batches goes."""
+        """Let the stream take over the checkpoint of its next tick; the log of the old checkpoint's batches goes."""
         tick = self.tick(stream)
         if tick is not None:
             self._put([replace(tick, checkpoint=ADOPTED)])
@@ -310,19 +310,19 @@ class Writer(Reader):
 
     def _remove_files(self, table: Table, ids: Iterable[int]) -> tuple[str, ...]:
         wanted = set(ids)
-        found: list[str] = []
+        paths: list[str] = []
         for chunk in chunks(wanted):
-            found += self._connection.scalars(select(table.c.path).where(table.c.id.in_(chunk)))
-        if len(found) != len(wanted):
+            paths += self._connection.scalars(select(table.c.path).where(table.c.id.in_(chunk)))
+        if len(paths) != len(wanted):
             what = table.name.replace("_", " ")
             raise StateError(
                 "segments-changed",
-                f"{len(wanted) - len(found)} of {len(wanted)} {what} were removed by somebody else",
+                f"{len(wanted) - len(paths)} of {len(wanted)} {what} were removed by somebody else",
                 hint="Only one engine may run on a stream: stop the other one, then restart this one.",
             )
         self._delete(table.c.id, wanted)
-        self.add_garbage(found)
-        return tuple(sorted(found))
+        self.add_garbage(paths)
+        return tuple(sorted(paths))
 
     def describe_tick(self, stream: str, batch_id: int, detail: Json) -> None:
         """Add to the log what is known of a tick only after its commit: how long it took, and where."""
@@ -338,7 +338,7 @@ class Writer(Reader):
             self._note(rows)
 
     def _put(self, rows: Iterable[CatalogRow]) -> None:
-        """Insert or replace rows of one kind whose primary key is one column."""
+        """Insert or replace rows of a kind whose primary key is a single column."""
         new = list(rows)
         if new:
             (key,) = TABLE_OF[type(new[0])].primary_key
@@ -346,7 +346,7 @@ class Writer(Reader):
             self._insert(new)
 
     def _update(self, key: Column[Any], changes: Mapping[str, QueryChange] | Mapping[str, NodeChange]) -> None:
-        """One statement for each set of columns that change together."""
+        """Change rows by key, with a statement for each set of columns that change together."""
         assert isinstance(key.table, Table)
         kind = KIND_OF[key.table.name]
         for chunk in chunks(set(changes)):
@@ -372,10 +372,10 @@ class Writer(Reader):
         return deleted
 
     def _present(self, column: Column[Any], wanted: Iterable[str]) -> set[str]:
-        found: set[str] = set()
+        present: set[str] = set()
         for chunk in chunks(set(wanted)):
-            found |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
-        return found
+            present |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
+        return present
 
 
 def _hexadecimal(sums: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from weft.errors import StateError
 from weft.spark.checkpoint import BatchMark
-from weft.store.catalog import Reader
+from weft.store.catalog import Snapshot
 from weft.store.records import ADOPTED, TickRow
 from weft.store.state import StreamState
 
@@ -24,7 +24,7 @@ def numbered(batch: BatchMark, last: TickRow | None) -> BatchMark:
     return replace(batch, batch_id=batch.batch_id + ahead, planned=batch.batch_id) if ahead else batch
 
 
-def is_done(batch: BatchMark, state: StreamState, catalog: Reader) -> bool:
+def is_done(batch: BatchMark, state: StreamState, catalog: Snapshot) -> bool:
     """Whether the batch is committed; refuses one that is not of the checkpoint, or not of the rows, counted so far."""
     if state.batch_id >= 0 and state.checkpoint not in (batch.checkpoint, ADOPTED):
         raise StateError(
