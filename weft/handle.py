@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError
+from weft.errors import EngineError, StateError, WeftError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.read.answers import Answers, complete_since
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from weft.plan.bill import Bill
     from weft.plan.network import Network
+    from weft.read.state_reader import StateReader
     from weft.registry.registered import Registered
     from weft.registry.registry import Registry
 
@@ -37,14 +38,12 @@ class Host(Protocol):
         """What is registered."""
 
     @property
+    def state_reader(self) -> StateReader:
+        """What queries answer now."""
+
+    @property
     def spark(self) -> SparkSession:
         """The Spark session."""
-
-    def answers(self, name: str) -> Answers:
-        """What a query answers now."""
-
-    def registered(self, name: str) -> Registered:
-        """A query as it is registered now."""
 
     def network(self, stream: str) -> Network:
         """The network that the stream's queries ask for."""
@@ -80,7 +79,7 @@ class ContinuousQuery:
         A query that is registered late has every window that starts then or later. One without a window counts all
         rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
         """
-        answers = self._engine.answers(self.name)
+        answers = self._engine.state_reader.answers(self.name)
         return complete_since(answers.query, answers.state)
 
     def result(self, end: Moment | None = None) -> pa.Table:
@@ -172,7 +171,7 @@ class ContinuousQuery:
 
     @property
     def _registered(self) -> Registered:
-        return self._engine.registered(self.name)
+        return self._engine.state_reader.registered(self.name)
 
     def _read(self, answer: Callable[[Answers], Answer], *, failed: bool = False) -> Answer:
         """An answer from the newest state; from the one after it where its files went before they were read.
@@ -190,7 +189,7 @@ class ContinuousQuery:
             return answer(newer)
 
     def _readable(self, failed: bool) -> Answers:
-        answers = self._engine.answers(self.name)
+        answers = self._engine.state_reader.answers(self.name)
         if answers.query.failed and not failed:
             raise EngineError(
                 "query-failed",
@@ -198,3 +197,11 @@ class ContinuousQuery:
                 hint="Drop it and register it again with the expression guarded, for example by try_cast or nullif.",
             )
         return answers
+
+
+def metrics_or_error(query: ContinuousQuery) -> dict[str, Any]:
+    """The metrics of a query; of a query that has none to tell, why, so that the others are told all the same."""
+    try:
+        return query.metrics()
+    except WeftError as error:
+        return {"error": str(error)}
