@@ -51,7 +51,7 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
             "events", source="parquet", path=folder, schema=SCHEMA, event_time="ts", options={"maxFilesPerTrigger": 1}
         )
         engine.register_all(workload.queries, eager=workload.eager)
-        ticker = engine._ticker("events")
+        ticker = engine._runners.ticker("events")
         tick, walls, ticks = ticker.run, [time.monotonic()], []
         warm_up = WARM_UP[policy]
 

@@ -67,7 +67,7 @@ class Bench:
 
     def process(self, engine: Engine, run: Run) -> Run:
         """Process everything; a tick's time is from its predecessor's end to its own."""
-        ticker = engine._ticker("packets")
+        ticker = engine._runners.ticker("packets")
         tick, last = ticker.run, [time.monotonic()]
 
         def timed(*arguments: Any) -> None:

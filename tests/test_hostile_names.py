@@ -47,7 +47,7 @@ def test_the_check_itself_finds_what_is_foreign() -> None:
 
 
 def test_a_query_by_a_hostile_name_is_refused_or_only_called_so(engine: weft.Engine) -> None:
-    state = Path(engine._root)
+    state = Path(engine._folder.root)
     before = set(state.parent.rglob("*")) | {state / f"catalog.sqlite-{end}" for end in ("wal", "shm")}
     for text in TEXTS:
         try:

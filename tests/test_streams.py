@@ -161,7 +161,7 @@ def test_a_trigger_that_nobody_can_wait_for_is_refused_before_spark_starts(trigg
         with pytest.raises(WeftError) as refused:
             engine.start(trigger=trigger)
         assert refused.value.code == "bad-duration" and refused.value.hint
-        assert engine._session is None
+        assert not engine._session.is_open
 
 
 SQL = "SELECT count(*) AS n FROM packets"

@@ -1,4 +1,8 @@
-"""The one object users hold: streams and queries in, results out, Spark in between."""
+"""The object that users hold: streams and queries in, results out, Spark in between.
+
+It wires together the parts that do the work: the opened state folder (weft/store/folder.py), the reader of committed
+states (weft/read/state_reader.py), the planners (weft/optimize/planners.py) and the runners (weft/tick/runners.py).
+"""
 
 from __future__ import annotations
 
@@ -9,56 +13,39 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from weft.algebra.windows import duration_text
-from weft.backend.driver import DriverBackend
-from weft.backend.duck import Duck
-from weft.errors import EngineError, StateError, StreamError, WeftError
-from weft.feeds.address import is_address
+from weft.errors import StateError
+from weft.feeds.address import absolute_path, path_from
 from weft.feeds.sources import Roots
-from weft.feeds.streams import DEFAULT_AHEAD, define_stream, is_relative
-from weft.handle import ContinuousQuery
-from weft.optimize.learn import facts_of
+from weft.feeds.streams import DEFAULT_AHEAD, define_stream
+from weft.handle import ContinuousQuery, metrics_or_error
 from weft.optimize.optimizer import check_sharing
 from weft.optimize.planner import Planner
+from weft.optimize.planners import Planners
 from weft.optimize.planning import Plan
-from weft.plan.bill import Bill, bill_of
-from weft.plan.bound import bound_of
-from weft.plan.cost import add
-from weft.plan.explain import explain_network
+from weft.plan.bill import Bill
 from weft.plan.network import Network
-from weft.plan.picture import FORMS, graphviz, mermaid
-from weft.plan.proposal import explain_proposal
-from weft.read.answers import Answers, complete_since
+from weft.read.answers import Answers
 from weft.read.reader import Reader
+from weft.read.state_reader import StateReader
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
-from weft.segments.cache import TableCache
-from weft.segments.files import open_files
+from weft.spark.engine_session import open_state
 from weft.sql.ddl import Duration, parse_wait
-from weft.store.catalog import Catalog, sqlite_url
-from weft.store.committed import CommittedState
 from weft.store.letters import read_letters
-from weft.store.lost import check_not_lost, holds_state
 from weft.store.state import StreamState
-from weft.store.storage import Storage
 from weft.tick.bus import Bus
-from weft.tick.events import Event, TickCommitted
+from weft.tick.events import Event
 from weft.tick.logged import log_event
-from weft.watch.metrics import stream_metrics
-from weft.watch.status import UNKNOWN, StreamStatus, one_line, status_of
+from weft.tick.runners import Runners
+from weft.tick.stream_numbers import StreamNumbers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from weft.spark.runner import Runner
-    from weft.tick.ticker import Ticker
 
 
 class Engine:
@@ -79,93 +66,41 @@ class Engine:
         sharing: str = "auto",
     ) -> None:
         check_sharing(sharing)
-        self._sharing = sharing
         self._roots = Roots.of(roots)
-        self._root = os.fspath(state).rstrip("/")
-        self._local = not is_address(self._root)
-        if not self._local and catalog is None:
-            raise EngineError(
-                "catalog-missing",
-                f"{self._root} is not a local folder, so the catalog cannot be a file there",
-                hint='Name a database, for example catalog="postgresql+psycopg://user@host/weft".',
-            )
-        if self._local:
-            self._root = str(Path(self._root).absolute())
-        self._session = spark
-        if spark is not None:
-            from weft.spark.session import warn_of_open_doors, warn_of_time_zone
-
-            warn_of_open_doors(spark)
-            warn_of_time_zone(spark)
-        self._settings = dict(spark_settings or {})
-        # Spark takes seconds to start: nobody who only reads waits for that.
-        self._lock, self._session_lock = threading.RLock(), threading.RLock()
-        if catalog is None:
-            check_not_lost(Path(self._root))
-            self.catalog = Catalog(
-                sqlite_url(Path(self._root) / "catalog.sqlite"), make=lambda: not holds_state(Path(self._root))
-            )
-        else:
-            self.catalog = Catalog(catalog)
-        if spark is not None:
-            from weft.spark.session import enter
-
-            enter(spark)
-        try:
-            self.files = open_files(f"{self._root}/segments", lambda: self.spark)
-        except BaseException:
-            self._leave_spark()
-            self.catalog.close()
-            raise
-        # Readers get a thread each; ticks, of which there is one at a time, get all cores.
-        self.duck, self._worker = Duck(), Duck(threads=os.cpu_count() or 1)
-        with self.catalog.read() as reader:
-            self.cache = TableCache(self.files, names=reader.names())
-        self.registry = Registry(self.catalog, self._root if self._local else None)
-        self.reader = Reader(DriverBackend(self.duck, self.cache, self.files))
-        self.storage = Storage(self.catalog, self.files, DriverBackend(self._worker, self.cache, self.files))
-        self._committed: dict[str, CommittedState] = {}
-        self._planners: dict[str, Planner] = {}
-        self._tickers: dict[str, Ticker] = {}
-        self._runners: dict[str, Runner] = {}
-        self._dataframes: dict[str, DataFrame] = {}
-        self._closed = False
-        self._bus = Bus()
-        # How the newest tick of each stream went that this process ran.
-        self._told: dict[str, TickCommitted] = {}
+        self._session, self._folder = open_state(state, catalog, spark, spark_settings)
+        self._lock, self._closed, self._bus = threading.RLock(), False, Bus()
+        self.catalog, self.files, self.storage = self._folder.catalog, self._folder.files, self._folder.storage
+        self.duck, self.cache = self._folder.duck, self._folder.cache
+        self.registry = Registry(self.catalog, self._folder.local_path)
+        self.reader = Reader(self._folder.reading)
+        self.state_reader = StateReader(self.registry, self.catalog, self.reader, self._runs)
+        self._planners = Planners(self.registry, self.catalog, self.state_reader, sharing)
+        self._runners = Runners(
+            self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus
+        )
+        self._numbers = StreamNumbers(self.registry, self.catalog, self.state_reader, self._planners, self._runners)
         self._bus.attach(log_event)
-        self._bus.attach(self._note)
+        self._bus.attach(self._numbers.note)
         # A script that just ends must not leave a stream, a JVM or an open database behind.
         atexit.register(_close, weakref.ref(self))
 
     def __repr__(self) -> str:
-        """What it is of, without looking at anything that may have changed or gone."""
+        """The folder, how much is registered and whether anything runs, as this process knows it."""
         streams, queries = len(self.registry.streams()), len(self.registry.queries())
         numbers = f"{streams} stream{'s' * (streams != 1)}, {queries} {'query' if queries == 1 else 'queries'}"
-        return f"<weft.Engine {self._root!r}, {numbers}, {self._how()}>"
-
-    def _how(self) -> str:
-        if self._closed:
-            return "closed"
-        return "running" if any(runner.active for runner in list(self._runners.values())) else "at rest"
+        how = "closed" if self._closed else "running" if self._runners.any_active else "at rest"
+        return f"<weft.Engine {self._folder.root!r}, {numbers}, {how}>"
 
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
     def spark(self) -> SparkSession:
-        """The Spark session; a local one is started when none was given."""
-        from weft.spark.session import start_for_engine
-
-        with self._session_lock:
-            if self._session is None:
-                self._session = start_for_engine(Path(self._root) if self._local else None, self._settings)
-            return self._session
+        """The Spark session; a local session is started where none was handed over."""
+        return self._session.get()
 
     def add_stream(
         self,
@@ -186,38 +121,25 @@ class Engine:
         more than `max_ahead` ahead of the clock is left out with the reason (see dead_letters); None takes any time.
         """
         stream = define_stream(
-            name,
-            source=source,
-            path=_absolute(path),
-            schema=schema,
-            dataframe=dataframe,
-            event_time=event_time,
-            watermark=watermark,
-            options=options,
-            max_ahead=max_ahead,
+            name, source=source, path=absolute_path(path), schema=schema, dataframe=dataframe, event_time=event_time,
+            watermark=watermark, options=options, max_ahead=max_ahead,
         )
-        if self._local and path is not None and is_relative(os.fspath(path)):
-            assert stream.path is not None
-            # Not where it is now: a project that is moved with its state goes on.
-            stream = replace(stream, kept_path=os.path.relpath(stream.path, self._root))
         self._roots.check(stream)
+        stream = replace(stream, kept_path=path_from(self._folder.local_path, path, stream.path))
         with self._lock:
             self.registry.add_stream(stream)
             if dataframe is not None:
-                self._dataframes[name] = dataframe
+                self._runners.dataframes[name] = dataframe
 
     def create_aggregate(
-        self,
-        name: str,
-        *,
-        parameters: str = "x double",
-        statistics: Mapping[str, str],
-        merge: Mapping[str, str],
-        result: str,
+        self, name: str, *, parameters: str = "x double",
+        statistics: Mapping[str, str], merge: Mapping[str, str], result: str,
     ) -> None:
         """Define an aggregate in SQL: statistics over its parameters, how each merges, and the result over them."""
-        parts = {"statistics": _copied(statistics), "merge": _copied(merge)}
-        self.registry.create_aggregate(name, {"parameters": parameters, **parts, "result": result})
+        parts = {"parameters": parameters, "statistics": statistics, "merge": merge, "result": result}
+        # Copies, which the caller cannot change later; a part that is no mapping is refused with the definition.
+        copies = {key: dict(part) if isinstance(part, Mapping) else part for key, part in parts.items()}
+        self.registry.create_aggregate(name, copies)
 
     def register(
         self, sql: str, *, name: str, keep: Duration | None = None, eager: bool | None = None
@@ -239,7 +161,7 @@ class Engine:
         return [ContinuousQuery(self, name) for name in queries]
 
     def query(self, name: str) -> ContinuousQuery:
-        """The handle of a registered query; of one that this Weft does not accept any more, to drop it."""
+        """The handle of a registered query; also of a query that this Weft accepts no more, to drop it."""
         if not self.registry.is_registered(name):
             self.registry.query(name)
         return ContinuousQuery(self, name)
@@ -251,30 +173,15 @@ class Engine:
 
     def run_available(self) -> None:
         """Process all that has arrived in every stream, then return."""
-        _all([runner.wait for runner in self._start_all(availableNow=True)])
+        self._runners.run_available()
 
     def start(self, *, trigger: Duration = "0 seconds") -> None:
         """Process what arrives, a tick every `trigger` or as fast as ticks go, until stop()."""
-        self._start_all(processingTime=duration_text(parse_wait(trigger)))
-
-    def _start_all(self, **trigger: str | bool) -> list[Runner]:
-        """Start all streams, or none: where one cannot start, those that did are stopped again."""
-        started: list[Runner] = []
-        try:
-            for name in sorted(self.registry.streams()):
-                runner = self._runner(name)
-                runner.start(**trigger)
-                started.append(runner)
-        except BaseException:
-            # What cannot be stopped says so itself; why one did not start is what matters here.
-            with suppress(Exception):
-                _all([runner.stop for runner in started])
-            raise
-        return started
+        self._runners.start(processingTime=duration_text(parse_wait(trigger)))
 
     def stop(self) -> None:
-        """Stop all streams, each after the tick that it is in; raises what made one of them stop before."""
-        _all([runner.stop for runner in list(self._runners.values())])
+        """Stop all streams, each after the tick that it is in; raises what made a stream end before."""
+        self._runners.stop()
 
     @property
     def running(self) -> bool:
@@ -286,26 +193,23 @@ class Engine:
     ) -> Callable[[], None]:
         """Have `callback` called with every event of these kinds, by default all; the returned function ends that.
 
-        Events are of the ticks that this engine runs. They come in order, from a thread of the listener's own: one
-        that is slow or raises holds up nobody. Where more than 1,000 wait for it, the oldest are dropped.
+        Events are of the ticks that this engine runs. They come in order, from a thread of the listener's own: a
+        listener that is slow or raises holds up nobody. Where more than 1,000 wait for it, the oldest are dropped.
         """
         return self._bus.listen(callback, kinds)
 
-    def _note(self, event: Event) -> None:
-        if isinstance(event, TickCommitted):
-            self._told[event.stream] = event
+    def _runs(self, stream: str) -> bool:
+        """Whether this process runs the stream."""
+        return self._runners.runs(stream)
 
     def adopt(self, stream: str) -> None:
-        """Go on with the checkpoint that the stream has now, though it is not the one that was counted with.
+        """Go on with the checkpoint that the stream has now, though it was counted with another checkpoint.
 
-        For when that one is lost. Every row that the new checkpoint hands over is counted, also one that was counted
-        before: take away what was, such as files that were read, before the stream starts again.
+        For when that checkpoint is lost. Every row that the new checkpoint hands over is counted, also a row that was
+        counted before: take away what was, such as files that were read, before the stream starts again.
         """
         self.registry.refresh()
-        stream = self.registry.stream(stream).name
-        if stream in self._runners and self._runners[stream].active:
-            raise EngineError("already-running", f"stream {stream!r} is running", hint="Call engine.stop() first.")
-        self._ticker(stream).adopt()
+        self._runners.adopt(self.registry.stream(stream).name)
 
     def close(self) -> None:
         """Stop, and end a Spark that an engine started once no other engine uses it; again does nothing."""
@@ -316,62 +220,20 @@ class Engine:
             self.stop()
         finally:
             self._bus.close()
-            self._leave_spark()
+            self._session.leave()
             with self._lock:
-                self.duck.close()
-                self._worker.close()
-                self.catalog.close()
-
-    def _leave_spark(self) -> None:
-        with self._session_lock:
-            if self._session is not None:
-                from weft.spark.session import leave
-
-                leave(self._session)
+                self._folder.close()
 
     def explain(self, sql: str | None = None, *, form: str = "text") -> str:
         """The networks of all streams; of a query that is not registered, what it would share and what it would add.
 
         `form` is 'text', or for the networks 'mermaid' or 'graphviz'.
         """
-        if form not in FORMS:
-            raise EngineError("bad-form", f"there is no form {form!r}", hint=f"Use one of {', '.join(FORMS)}.")
-        if sql is not None:
-            return self._explain_proposal(sql)
-        names = sorted(self.registry.streams())
-        if form == "text":
-            return "\n".join(self._explain_stream(name) for name in names)
-        draw = {"mermaid": mermaid, "graphviz": graphviz}[form]
-        return "\n".join(draw(self.network(name)) for name in names)
-
-    def _explain_stream(self, name: str) -> str:
-        searched = self.planner(name).optimizer.last
-        others = {}
-        if searched is not None:
-            others = {"if all were shared": searched.result.everything, "if nothing were": searched.result.nothing}
-        return explain_network(self.network(name), self.bill(name), others)
+        return self._planners.explain(sql, form)
 
     def bill(self, stream: str) -> Bill | None:
         """What each node of a stream costs a tick, and each query; None for a stream that never ran."""
-        planner = self.planner(stream)
-        facts = facts_of(self.state_of(stream))
-        if not facts.ticks:
-            return None
-        plan = planner.plan()
-        return bill_of(plan.network, plan.amounts(facts), planner.optimizer.costs)
-
-    def _explain_proposal(self, sql: str) -> str:
-        proposed = self.registry.preview(sql)
-        state, planner = self.state_of(proposed.row.stream), self.planner(proposed.row.stream)
-        before, after = planner.propose(proposed)
-        facts, costs = facts_of(state), planner.optimizer.costs
-        seconds = None
-        if facts.ticks:
-            now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
-            seconds = (now, then)
-        needs = after.queries[proposed.name].needs
-        bound = bound_of(needs, proposed.keep, self.registry.feed(proposed.query.block.feed).delay)
-        return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
+        return self._planners.bill(stream)
 
     def optimize(self) -> dict[str, dict[str, float]]:
         """Search for a better plan of every stream now, and follow it from the next tick on if that is worth a move.
@@ -382,32 +244,15 @@ class Engine:
         return {name: self.planner(name).optimize().prices for name in sorted(self.registry.streams())}
 
     def metrics(self, *, queries: bool = False) -> dict[str, Any]:
-        """The engine in numbers, by stream; with `queries` those of every query too, which takes a while for many."""
-        streams = {name: self._stream_metrics(name) for name in sorted(self.registry.streams())}
+        """The engine in numbers, by stream; with `queries` by query too, which takes a while for many."""
+        streams = {name: self._numbers.of(name) for name in sorted(self.registry.streams())}
         numbers: dict[str, Any] = {"queries": len(self.registry.accepted_names()), "streams": streams}
         if queries:
             with suppress(StateError):
                 self.registry.refresh()
             names = sorted(self.registry.accepted_names())
-            numbers["by_query"] = {name: _told(ContinuousQuery(self, name)) for name in names}
+            numbers["by_query"] = {name: metrics_or_error(ContinuousQuery(self, name)) for name in names}
         return numbers
-
-    def _stream_metrics(self, name: str) -> dict[str, Any]:
-        """One stream in numbers; with a catalog that is down, what an engine knows by itself of the streams it runs."""
-        runner = self._runners.get(name)
-        try:
-            state = self.state_of(name)
-        except StateError as error:
-            if not self._runners:
-                raise
-            if runner is None:
-                return {**status_of({}), "status": UNKNOWN, "error": one_line(error)}
-            state = self._committed_state(name).current
-        if runner is not None:
-            runner.tell()
-        told = self._told[name].numbers() if name in self._told else {}
-        queries, plan = len(self.registry.accepted_names(name)), self.planner(name).numbers()
-        return stream_metrics(state, queries, self.catalog, runner, told, plan)
 
     def dead_letters(self, stream: str) -> pa.Table:
         """The rows of a stream that count for nothing: tick, reason, source and the row itself; the newest 100,000.
@@ -430,124 +275,24 @@ class Engine:
 
     def answers(self, name: str) -> Answers:
         """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
-        stream = self.registry.stream_of(name)
-        if stream is not None and self._runs(stream):
-            # The state first: what is registered may be newer, but never older. A query that moved since is then read
-            # from where its rows were; an older one would miss what came since.
-            state, query = self._committed_state(stream).current, self.registry.query(name)
-            if query.row.stream == stream:
-                return Answers(query, state, self.reader)
-        if stream is None:
-            with self.catalog.read() as snapshot:
-                stream = self.registry.read(name, snapshot).row.stream
-        state, query = self._committed_state(stream).reload(partial(self.registry.read, name))
-        if query.row.stream != stream:
-            # Dropped and registered again, on another stream.
-            return self.answers(name)
-        return Answers(query, state, self.reader)
+        return self.state_reader.answers(name)
 
     def registered(self, name: str) -> Registered:
         """A query as it is registered now."""
-        stream = self.registry.stream_of(name)
-        if stream is not None and self._runs(stream):
-            return self.registry.query(name)
-        with self.catalog.read() as snapshot:
-            return self.registry.read(name, snapshot)
+        return self.state_reader.registered(name)
 
     def state_of(self, stream: str) -> StreamState:
         """The newest committed state of a stream, as far as this process may know without asking when it runs it."""
-        committed = self._committed_state(self.registry.stream(stream).name)
-        return committed.current if self._runs(stream) else committed.reload(self.registry.follow)[0]
-
-    def _runs(self, stream: str) -> bool:
-        """Whether this process runs the stream."""
-        runner = self._runners.get(stream)
-        return runner is not None and runner.active
-
-    def _committed_state(self, stream: str) -> CommittedState:
-        with self._lock:
-            if stream not in self._committed:
-                self._committed[stream] = CommittedState(stream, self.catalog)
-            return self._committed[stream]
+        return self.state_reader.state_of(stream)
 
     def planner(self, stream: str) -> Planner:
-        """Who plans a stream."""
-        with self._lock:
-            if stream not in self._planners:
-                committed = self._committed_state(stream)
-                committed.reload(self.registry.follow)
-                self._planners[stream] = Planner(
-                    self.registry.stream(stream), self.registry, self.catalog, committed, self._sharing
-                )
-            return self._planners[stream]
-
-    def _ticker(self, name: str) -> Ticker:
-        from weft.tick.ticker import Ticker
-
-        with self._lock:
-            if name not in self._tickers:
-                stream, planner, committed = self.registry.stream(name), self.planner(name), self._committed_state(name)
-                self._tickers[name] = Ticker(stream, planner, committed, self.registry, self.storage, self._bus)
-            return self._tickers[name]
-
-    def _runner(self, name: str) -> Runner:
-        from weft.spark.runner import Runner
-
-        before = self._runners.get(name)
-        if before is not None and before.active:
-            return before
-        # Again, because the definition comes from the catalog, which others may write.
-        self._roots.check(self.registry.stream(name))
-        session = self.spark
-        with self._lock:
-            if self._runners.get(name) is before:
-                self._runners[name] = Runner(
-                    session,
-                    self._ticker(name),
-                    self._dataframes.get(name),
-                    f"{self._root}/checkpoints/{name}",
-                    StreamStatus(self.catalog, name),
-                )
-            return self._runners[name]
-
-
-def _copied(given: Mapping[str, str]) -> Any:
-    """A mapping as it is now and is kept; what is none is refused where the whole is looked at."""
-    return dict(given) if isinstance(given, Mapping) else given
-
-
-def _told(query: ContinuousQuery) -> dict[str, Any]:
-    """The metrics of a query; of one that cannot tell them, why, and the others are told all the same."""
-    try:
-        return query.metrics()
-    except WeftError as error:
-        return {"error": str(error)}
-
-
-def _all(calls: Iterable[Callable[[], None]]) -> None:
-    """Make all of these calls, whatever one of them raises; then raise the first of that."""
-    errors = []
-    for call in calls:
-        try:
-            call()
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]
+        """The planner of a stream."""
+        return self._planners.of(stream)
 
 
 def _close(engine: weakref.ref[Engine]) -> None:
+    """Close an engine that is still in use when the process ends."""
     still_there = engine()
     if still_there is not None:
         with suppress(Exception):
             still_there.close()
-
-
-def _absolute(path: str | os.PathLike[str] | None) -> str | None:
-    """A local path as it is from anywhere; an address with a scheme stays."""
-    if path is None:
-        return None
-    if not isinstance(path, str | os.PathLike):
-        raise StreamError("bad-source", f"the path {str(path)[:60]!r} is no path", hint="Give a text or a Path.")
-    text = os.fspath(path)
-    return text if is_address(text) else os.path.abspath(text)

@@ -60,7 +60,7 @@ class EngineError(WeftError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a configuration: in which file, where, what, and what to do about it."""
+    """A thing that is wrong with a configuration: in which file, where, what, and what to do about it."""
 
     file: str
     position: Position | None

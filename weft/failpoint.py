@@ -1,4 +1,4 @@
-"""Named places where a test may end the process, as kill -9 would, or have anything else happen.
+"""Named points in the code where a test may end the process, as kill -9 would, or have anything else happen.
 
 FAILPOINT=name:k ends the process with status 137 at the k-th passage of a point; nothing is flushed, closed or rolled
 back. A test in the same process watches passages instead, and may raise there. Otherwise a passage costs a look at two
@@ -77,15 +77,15 @@ _TRAP = _Trap(os.environ["FAILPOINT"]) if os.environ.get("FAILPOINT") else None
 
 
 def failpoint(name: str) -> None:
-    """A point that is passed."""
-    for told in _watchers:
-        told(name)
+    """Pass a point: tell who watches, or end the process where FAILPOINT says so."""
+    for watcher in _watchers:
+        watcher(name)
     if _TRAP is not None and _TRAP.name == name:
         _TRAP.passage()
 
 
 def failpoint_soon(name: str, seconds: float = 0.2) -> None:
-    """A point that is passed a moment later, in the middle of what comes next."""
+    """Pass a point a moment later, in the middle of what comes next."""
     if _TRAP is not None and _TRAP.name == name:
         threading.Timer(seconds, _TRAP.passage).start()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar
 
 import pyarrow as pa
 
-from weft.errors import EngineError, StateError
+from weft.errors import EngineError, StateError, WeftError
 from weft.plan.bound import Bound, bound_of
 from weft.plan.explain import explain_query
 from weft.read.answers import Answers, complete_since
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from weft.plan.bill import Bill
     from weft.plan.network import Network
+    from weft.read.state_reader import StateReader
     from weft.registry.registered import Registered
     from weft.registry.registry import Registry
 
@@ -37,14 +38,12 @@ class Host(Protocol):
         """What is registered."""
 
     @property
+    def state_reader(self) -> StateReader:
+        """What queries answer now."""
+
+    @property
     def spark(self) -> SparkSession:
         """The Spark session."""
-
-    def answers(self, name: str) -> Answers:
-        """What a query answers now."""
-
-    def registered(self, name: str) -> Registered:
-        """A query as it is registered now."""
 
     def network(self, stream: str) -> Network:
         """The network that the stream's queries ask for."""
@@ -54,7 +53,7 @@ class Host(Protocol):
 
 
 class ContinuousQuery:
-    """A registered query. Every read is the exact answer for some prefix of the stream: the ticks committed so far."""
+    """A registered query. Every read is the exact answer for a prefix of the stream: the ticks committed so far."""
 
     def __init__(self, engine: Host, name: str) -> None:
         self._engine = engine
@@ -77,14 +76,14 @@ class ContinuousQuery:
     def complete_from(self) -> datetime | int | None:
         """The moment from which on its windows are held in full; None while there is none, the year 1 for always.
 
-        A query that is registered late has every window that starts then or later. One without a window counts all
-        rows of a tick and those after it, if not all rows that ever came: then this is the number of the tick.
+        A query that is registered late has every window that starts then or later. A query without a window counts all
+        rows from a tick on, if not all rows that ever came: then this is the number of the tick.
         """
-        answers = self._engine.answers(self.name)
+        answers = self._engine.state_reader.answers(self.name)
         return complete_since(answers.query, answers.state)
 
     def result(self, end: Moment | None = None) -> pa.Table:
-        """The newest closed window, or the closed one that ends at `end`; of a query without a window, the totals."""
+        """The newest closed window, or the window that ended at `end`; of a query without a window, the totals."""
         return self._read(lambda answers: answers.newest() if end is None else answers.ending_at(end))
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
@@ -101,7 +100,7 @@ class ContinuousQuery:
         return self._read(read)
 
     def results_in_parts(self, since: Moment | None = None, until: Moment | None = None) -> Iterator[pa.Table]:
-        """What results() gives, in parts that are read one after the other, however many windows there are.
+        """What results() gives, in parts that are read in turn, however many windows there are.
 
         Windows that close while the parts are read are not among them.
         """
@@ -112,7 +111,7 @@ class ContinuousQuery:
             yield self.results(since=datetime_of(part[0] - 1), until=datetime_of(part[-1]))
 
     def latest(self) -> pa.Table:
-        """The newest closed window that has rows, of those that are kept; empty where none has any.
+        """The newest closed window that has rows, of the windows that are kept; empty where none has any.
 
         Of a query without a window: its totals, as result() gives them.
         """
@@ -121,8 +120,9 @@ class ContinuousQuery:
     def changes(self, since: SupportsIndex = -1) -> pa.Table:
         """Of a query without a window: the groups that changed in ticks after `since`, with their totals now.
 
-        The first column, `tick`, is the last tick that changed the group; give the greatest one seen as the next since.
-        Where the query has a column `tick` of its own, that keeps its name, and the first one is `weft_tick`.
+        The first column, `tick`, is the last tick that changed the group; give the greatest number seen as the next
+        since.
+        Where the query has a column `tick` of its own, that keeps its name, and the first column is `weft_tick`.
         """
         return self._read(lambda answers: answers.changes(tick_of(since)))
 
@@ -143,8 +143,8 @@ class ContinuousQuery:
         registered = self._registered
         stream = registered.row.stream
         network, bill = self._engine.network(stream), self._engine.bill(stream)
-        mine = bill if bill is not None and self.name in bill.users[""] else None
-        return explain_query(self.name, registered.needs, network, self.complete_from, self.bound, mine)
+        own_bill = bill if bill is not None and self.name in bill.users[""] else None
+        return explain_query(self.name, registered.needs, network, self.complete_from, self.bound, own_bill)
 
     @property
     def bound(self) -> Bound:
@@ -172,10 +172,10 @@ class ContinuousQuery:
 
     @property
     def _registered(self) -> Registered:
-        return self._engine.registered(self.name)
+        return self._engine.state_reader.registered(self.name)
 
     def _read(self, answer: Callable[[Answers], Answer], *, failed: bool = False) -> Answer:
-        """An answer from the newest state; from the one after it where its files went before they were read.
+        """An answer from the newest state; from the state after it where its files went before they were read.
 
         They stay for a lease. Whoever takes longer, or has a clock that jumps, is answered from what they became.
         Of a query that failed nothing is read, unless `failed` says so: nothing that is stored answers it any more.
@@ -190,7 +190,7 @@ class ContinuousQuery:
             return answer(newer)
 
     def _readable(self, failed: bool) -> Answers:
-        answers = self._engine.answers(self.name)
+        answers = self._engine.state_reader.answers(self.name)
         if answers.query.failed and not failed:
             raise EngineError(
                 "query-failed",
@@ -198,3 +198,11 @@ class ContinuousQuery:
                 hint="Drop it and register it again with the expression guarded, for example by try_cast or nullif.",
             )
         return answers
+
+
+def metrics_or_error(query: ContinuousQuery) -> dict[str, Any]:
+    """The metrics of a query; of a query that has none to tell, why, so that the others are told all the same."""
+    try:
+        return query.metrics()
+    except WeftError as error:
+        return {"error": str(error)}

@@ -71,7 +71,7 @@ def engine(folder: str | os.PathLike[str], **options: Any) -> Engine:
 
 def add_stream(engine: Engine, name: str, *, schema: str, event_time: str, watermark: str = "0 seconds") -> None:
     """Add a stream that has no source: its rows are fed. Event times may be any, however far ahead of the clock."""
-    nowhere = os.path.join(engine._root, "nowhere")
+    nowhere = os.path.join(engine._folder.root, "nowhere")
     engine.add_stream(
         name, source="parquet", path=nowhere, schema=schema, event_time=event_time, watermark=watermark, max_ahead="any"
     )
@@ -268,7 +268,7 @@ def _over_rows(expression: Expression) -> str:
 
 def ticker(engine: Engine, stream: str) -> Ticker:
     """What runs the ticks of a stream, for tests of its own parts."""
-    return engine._ticker(stream)
+    return engine._runners.ticker(stream)
 
 
 def run(engine: Engine, stream: str, batch: Arrived) -> None:

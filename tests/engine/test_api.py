@@ -113,7 +113,7 @@ def test_a_folder_brings_back_its_streams_and_queries_and_reads_without_spark(
         table = expected.result()
     with weft.Engine(tmp_path / "state") as engine:
         assert engine.query("tcp_bytes").result().equals(table)
-        assert engine._session is None, "reading starts no Spark"
+        assert not engine._session.is_open, "reading starts no Spark"
 
 
 @pytest.mark.parametrize(

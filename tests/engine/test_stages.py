@@ -43,7 +43,7 @@ def last_tick(engine: weft.Engine) -> dict[str, Any]:
 
 
 def progress(engine: weft.Engine) -> dict[str, int]:
-    query = engine._runners["s"]._query
+    query = engine._runners.by_stream["s"]._query
     assert query is not None and query.lastProgress is not None
     return dict(query.lastProgress.durationMs)
 
@@ -75,7 +75,7 @@ def test_a_tick_is_told_though_nobody_asks_and_none_follows(engine: weft.Engine,
     seen: list[weft.TickCommitted] = []
     end = engine.listen(seen.append, [weft.TickCommitted])
     engine.start()
-    query = engine._runners["s"]._query
+    query = engine._runners.by_stream["s"]._query
     assert query is not None
     query.processAllAvailable()
     for thread in threads_that_tell():

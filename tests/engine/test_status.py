@@ -194,7 +194,7 @@ def test_what_is_said_goes_with_its_stream(engine: weft.Engine, runner: FakeRunn
 
 def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.Engine, runner: FakeRunner) -> None:
     other = FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "t"))  # type: ignore[arg-type]
-    engine._runners |= {"a": runner, "b": other}
+    engine._runners.by_stream |= {"a": runner, "b": other}
     runner.start()
     other.start()
     runner.query.isActive, runner.query.error = False, RuntimeError("the folder is closed")
@@ -213,7 +213,7 @@ def test_where_one_stream_cannot_start_none_runs(
         for name in ("s", "t")
     }
     runners["t"].refused = weft.EngineError("stream-failed", "no checkpoint")
-    monkeypatch.setattr(engine, "_runner", runners.get)
+    monkeypatch.setattr(engine._runners, "runner", runners.get)
     for start in (engine.start, engine.run_available):
         with pytest.raises(weft.EngineError, match="no checkpoint"):
             start()
@@ -225,7 +225,7 @@ def test_a_catalog_that_is_down_hides_no_stream_that_runs(engine: weft.Engine, t
     """One that nobody answers for: the same address, at a port where no PostgreSQL is."""
     engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
     runner = FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
-    engine._runners["s"] = runner
+    engine._runners.by_stream["s"] = runner
     runner.start()
     tick(engine, 1, 2)
     before = engine.metrics(queries=True)

@@ -43,7 +43,7 @@ def main(started: float, folder: Path, source: Path | None) -> None:
         say("first result", digest=digest(first), rows=first.num_rows)
         tables = [engine.query(name).result() for name in names]
         say("results", count=len(tables), digest=digest_all(tables), rows=sum(table.num_rows for table in tables))
-        assert engine._session is None, "no Spark so far"
+        assert not engine._session.is_open, "no Spark so far"
         if source is not None:
             before = engine.metrics()["streams"]["packets"]["batch_id"]
             engine.spark  # noqa: B018

@@ -10,7 +10,7 @@ from random import Random
 from unittest.mock import patch
 
 import weft
-import weft.engine
+import weft.store.folder
 import weft.testing
 from tests.simulation.level0 import BatchWithLetter, PlainBatch
 from tests.simulation.test_simulation import compare
@@ -30,7 +30,7 @@ class Scene(World):
     queries: dict[str, Query] = field(default_factory=dict)
 
     def _open(self) -> weft.Engine:
-        with patch.object(weft.engine, "Duck", SharedDuck):
+        with patch.object(weft.store.folder, "Duck", SharedDuck):
             engine = weft.Engine(self.folder / "state")
         engine.catalog._clock = lambda: self.now
         # Nothing is read there: one path for all copies, because it is part of what a stream is.

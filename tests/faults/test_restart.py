@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-import weft.engine
+import weft.store.folder
 import weft.testing
 from benchmarks.workloads import SCHEMA, dashboards
 from tests.engine.harness import write_tick
@@ -71,7 +71,7 @@ def add_packets(engine: weft.Engine, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def hour(quick_folder: Path) -> Iterator[tuple[Path, str, str]]:
     """A state with an hour of packets for 1,000 queries; the digests of what they answer."""
-    with patch.object(weft.engine, "Duck", SharedDuck):
+    with patch.object(weft.store.folder, "Duck", SharedDuck):
         engine = weft.Engine(quick_folder / "state")
     with engine:
         add_packets(engine, quick_folder)

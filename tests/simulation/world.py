@@ -22,7 +22,7 @@ from unittest.mock import patch
 from sqlalchemy import URL, Engine, event
 
 import weft
-import weft.engine
+import weft.store.folder
 import weft.testing
 from tests.simulation.level0 import POISON, BatchWithLetter, PlainBatch, Row
 from weft import failpoint
@@ -205,7 +205,7 @@ class World:
         return self._engine
 
     def _open(self) -> weft.Engine:
-        with patch.object(weft.engine, "Duck", SharedDuck), patch.object(catalog, "_engine", self._connect):
+        with patch.object(weft.store.folder, "Duck", SharedDuck), patch.object(catalog, "_engine", self._connect):
             engine = weft.Engine(self.folder / "state")
         engine.catalog._clock = lambda: self.now
         engine.add_stream(
@@ -221,7 +221,7 @@ class World:
     def open_elsewhere(self) -> weft.Engine:
         """An engine over the same folder, as another process has one: nothing happens to it."""
         self.engine.state_of("s")
-        with patch.object(weft.engine, "Duck", SharedDuck):
+        with patch.object(weft.store.folder, "Duck", SharedDuck):
             return weft.Engine(self.folder / "state")
 
     def _connect(self, url: URL) -> Engine:

@@ -176,7 +176,7 @@ def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observ
     with Engine(folder / "state", spark=spark, sharing=probe.sharing) as engine:
         engine.add_stream("rows", source="parquet", path=folder / "in", schema=SCHEMA, event_time="ts")
         engine.register_all(dict(probe.queries), eager=probe.eager)
-        ticker = engine._ticker("rows")
+        ticker = engine._runners.ticker("rows")
         for number in range(WARM_UP + MEASURED):
             path = folder / f"{number}.parquet"
             _write_rows(path, probe.rows, number)

@@ -18,9 +18,9 @@ from weft.config.partial import PartialStream, partial_stream
 from weft.config.positions import KeyPositions, deep_position, find_positions, position_in
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
-from weft.feeds.address import is_address
+from weft.feeds.address import is_address, is_relative
 from weft.feeds.sources import Roots
-from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, is_relative
+from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
 from weft.optimize.optimizer import check_sharing
 from weft.registry.admission import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait

@@ -282,11 +282,6 @@ def check_text(text: str, what: str, longest: int) -> None:
         raise StreamError("bad-source", f"the {what} {text[:60]!r} holds a control character", hint="Remove it.")
 
 
-def is_relative(path: str) -> bool:
-    """Whether a path is a local one that depends on where one is."""
-    return "://" not in path and not path.startswith(("file:", "/"))
-
-
 def _texts(stream: Stream) -> dict[str, str]:
     """A definition as a person writes it, every option by itself."""
     kept = stream.definition()

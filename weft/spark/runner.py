@@ -1,4 +1,4 @@
-"""The one streaming query of a stream: source, projection, foreachBatch. All query logic lives behind the tick."""
+"""The streaming query of a stream: source, projection, foreachBatch. All query logic lives behind the tick."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class _Stopped(Exception):
 
 
 # A process that dies while Spark plans the very first batch leaves a temporary file in the checkpoint, and Spark would
-# refuse that checkpoint for good. Ours is of one stream, and every tick checks whose batches it holds.
+# refuse that checkpoint for good. Ours is of a single stream, and every tick checks whose batches it holds.
 LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
 START_SECONDS = 30
 # When to ask how long Spark took for the rest of a trigger, after a tick is done: soon, then less and less often.
 ASK_AFTER = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-# A setting is the whole session's, and several streams may start in one.
+# A setting is the whole session's, and several streams may start in it.
 _starting = threading.Lock()
 
 
 @contextmanager
 def leftovers_allowed(session: SparkSession) -> Iterator[None]:
-    """Have Spark pass over leftovers in the checkpoint of a query that starts meanwhile, and of no other one.
+    """Have Spark pass over leftovers in the checkpoint of a query that starts meanwhile, and of no other query.
 
     The session may be the user's own. A query takes the settings that are in force when it starts.
     """
@@ -124,7 +124,7 @@ class Runner:
 
     @property
     def active(self) -> bool:
-        """Whether the query runs; one whose Java died does not, and what it committed can be read."""
+        """Whether the query runs; a query whose Java died does not, and what it committed can be read."""
         try:
             return self._query is not None and self._query.isActive
         except JAVA_GONE:
@@ -155,9 +155,9 @@ class Runner:
         self._failure, self._stopping, self._first = None, False, True
         self._ticker.start_anew()
         self._follow_the_files()
-        given = self._rows()
-        self._repeatable = is_repeatable(given)
-        rows = project(given, self._ticker.stream)
+        source = self._rows()
+        self._repeatable = is_repeatable(source)
+        rows = project(source, self._ticker.stream)
         writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
         # Spark knows queries by name, and another engine may run a stream of this name in the same session.
         writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
@@ -173,7 +173,7 @@ class Runner:
             ) from error
 
     def _follow_the_files(self) -> None:
-        """Where the project was moved with its files, have Spark know them in their new place."""
+        """Where the project was moved with its files, have Spark know them where they are now."""
         stream = self._ticker.stream
         move = move_of(self._session, stream.noted_path, stream.path)
         if move is not None:
@@ -233,8 +233,8 @@ class Runner:
         if self._query is None or self.active or isinstance(self._failure, _Stopped):
             return None
         try:
-            found: BaseException | None = self._query.exception()
-            return found
+            error: BaseException | None = self._query.exception()
+            return error
         except JAVA_GONE as gone:
             return gone
 
@@ -340,7 +340,7 @@ class Runner:
 
 
 class JobCounter:
-    """Counts the jobs of a streaming query. Spark remembers only the last thousand: those that are new are counted."""
+    """Counts the jobs of a streaming query. Spark remembers only the last thousand: new jobs are counted."""
 
     def __init__(self, remembered: Callable[[], Sequence[int]]) -> None:
         self._remembered = remembered
@@ -348,7 +348,7 @@ class JobCounter:
 
     def __call__(self) -> int:
         """How many there were so far, and were remembered at the first call."""
-        new = [one for one in self._remembered() if one > self._newest]
+        new = [job for job in self._remembered() if job > self._newest]
         self._count += len(new)
         self._newest = max(new, default=self._newest)
         return self._count

@@ -30,7 +30,7 @@ def in_numbers(
     return TickCommitted(
         stream=stream,
         batch_id=arrival.batch.mark.batch_id,
-        rows=computed.found.rows,
+        rows=computed.output.rows,
         dead=sum(computed.letters.counts.values()),
         jobs=arrival.batch.jobs() - planned.jobs,
         queries=len(plan.queries),

@@ -12,7 +12,7 @@ from weft.store.state import StreamState
 
 
 def numbered(batch: BatchMark, last: TickRow | None) -> BatchMark:
-    """The batch under the number that it has here, after the last one counted.
+    """The batch under the number that it has here, after the last batch that was counted.
 
     Batches are numbered as Spark does, but a checkpoint that was adopted counts from zero, and here they go on.
     """
@@ -25,7 +25,7 @@ def numbered(batch: BatchMark, last: TickRow | None) -> BatchMark:
 
 
 def is_done(batch: BatchMark, state: StreamState, catalog: Snapshot) -> bool:
-    """Whether the batch is committed; refuses one that is not of the checkpoint, or not of the rows, counted so far."""
+    """Whether the batch is committed; refuses a batch of another checkpoint, or of other rows, than counted so far."""
     if state.batch_id >= 0 and state.checkpoint not in (batch.checkpoint, ADOPTED):
         raise StateError(
             "checkpoint-replaced",
@@ -41,7 +41,7 @@ def is_done(batch: BatchMark, state: StreamState, catalog: Snapshot) -> bool:
         )
     before = None if batch.before is None else catalog.logged_tick(state.stream, batch.batch_id - 1)
     if before is not None and batch.before != before.digest:
-        # Spark planned this batch from where that one ends now: rows between the two ends are lost, or come twice.
+        # Spark planned this batch from where the batch before ends now: rows between both ends are lost, or come twice.
         raise _offsets_differ(batch.batch_id - 1)
     if batch.batch_id > state.batch_id:
         return False

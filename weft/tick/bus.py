@@ -1,8 +1,8 @@
-"""The way of events from ticks to those who listen.
+"""The way of events from ticks to listeners.
 
-Kept: every listener gets the events of its kinds in order, each once, in a thread of its own; so one that is slow, or
-raises, holds up no tick and no other listener. At most MOST_WAITING events wait for a listener: when it falls further
-behind, the oldest of them are dropped for it, and the log says how many.
+Kept: every listener gets the events of its kinds in order, each once, in a thread of its own; so a listener that
+is slow, or raises, holds up no tick and no other listener. At most MOST_WAITING events wait for a listener: when it
+falls further behind, the oldest of them are dropped for it, and the log says how many.
 Needed: a listener that ends must be told so, by the function that `listen` returns.
 """
 
@@ -35,7 +35,7 @@ class Bus:
         self._lock = threading.Lock()
 
     def attach(self, callback: Callback) -> None:
-        """Call the house's own at once, in the thread of the tick, before anybody who listens; it must be quick."""
+        """Have a callback of Weft itself called in the thread of the tick, before all listeners; it must be quick."""
         self._attached.append(callback)
 
     def listen(self, callback: Callback, kinds: Iterable[type[Event]] | None = None) -> Callable[[], None]:
@@ -57,7 +57,7 @@ class Bus:
         for event in events:
             for callback in self._attached:
                 _call(callback, event)
-            # Under the lock, so that two streams' events reach all listeners in one order.
+            # Under the lock, so that two streams' events reach all listeners in the same order.
             with self._lock:
                 for listener in self._listeners:
                     listener.put(event)
@@ -71,7 +71,7 @@ class Bus:
 
 
 class Listener:
-    """One callback with the events that wait for it, and the thread that calls it."""
+    """A callback with the events that wait for it, and the thread that calls it."""
 
     def __init__(self, callback: Callback, kinds: tuple[type[Event], ...]) -> None:
         self._callback, self._kinds = callback, kinds
@@ -93,7 +93,7 @@ class Listener:
             self._changed.notify()
 
     def end(self) -> None:
-        """Have no more calls than those for what waits already, and wait for these; but not for ever."""
+        """Take no more events, and wait until the events that wait already are handed over; but not for ever."""
         with self._changed:
             self._ended = True
             self._changed.notify()

@@ -36,7 +36,7 @@ class Harvest:
     """What a tick brings: which batch, what it held, new rows of every node, and the rows that count for nothing."""
 
     mark: BatchMark
-    found: BatchOutput
+    output: BatchOutput
     new: NewRows
     letters: DeadLetters
     facts: Facts
@@ -44,7 +44,7 @@ class Harvest:
     @property
     def counts(self) -> dict[str, Any]:
         """The tick in numbers, for the log."""
-        return {"rows": self.found.rows, "late": self.new.dropped, "dead": dict(self.letters.counts)}
+        return {"rows": self.output.rows, "late": self.new.dropped, "dead": dict(self.letters.counts)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def write(harvest: Harvest, plan: Plan, state: StreamState, storage: Storage) ->
 
 
 def _version(plan: Plan, state: StreamState, batch: int) -> PlanRow:
-    """The version of the plan that the batch was computed by: the one in force, or the next where it is another."""
+    """The version of the plan that computed the batch: the version in force, or the next where the plan changed."""
     if state.plan is not None and state.plan.definition == plan.description:
         return state.plan
     return PlanRow(stream=state.stream, version=state.plan_version + 1, from_batch=batch, definition=plan.description)
@@ -132,7 +132,8 @@ def publish(
         failpoint("commit-inside")
         alone = writer.revision() == revision
         known = map(writer.query, refused) if alone else writer.queries(stream=state.stream)
-        counted = [one for one in known if one is not None and one.from_batch is not None and one.status != FAILED]
+        computed = (query for query in known if query is not None and query.from_batch is not None)
+        counted = [query for query in computed if query.status != FAILED]
         writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
         since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), after)
         writer.update_queries(since)
@@ -175,7 +176,11 @@ def _taking_effect(
 def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:
     """The queries without a tick that this tick computed; what came or changed after the plan waits for the next."""
     known = {row.name: (planned[row.name].row, row) for row in waiting if row.name in planned}
-    same = [name for name, (one, row) in known.items() if (one.sql, one.definition) == (row.sql, row.definition)]
+    same = [
+        name
+        for name, (computed, row) in known.items()
+        if (computed.sql, computed.definition) == (row.sql, row.definition)
+    ]
     return {name: planned[name] for name in same}
 
 
@@ -184,24 +189,24 @@ def _moved_later(
 ) -> dict[str, QueryChange]:
     """Queries that were moved while the tick was computed: its rows are where they were, so they move with the next.
 
-    However often they were moved: where the tick did not find them, no row ever was.
+    However often they were moved: only where the tick computed them are there rows.
     """
     moment = EARLIEST if tick.max_event_time is None else tick.max_event_time + 1
     changes: dict[str, QueryChange] = {}
     for row in stored:
-        one = planned.get(row.name)
-        if one is not None and one.row.is_registration_of(row) and one.row.definition != row.definition:
-            # How it is kept is what was said last; what it was computed for is what the tick found.
-            planned_for = replace(row.definition, placement=one.placement, pasts=one.row.definition.pasts)
+        query = planned.get(row.name)
+        if query is not None and query.row.is_registration_of(row) and query.row.definition != row.definition:
+            # The newest row says how long its windows are kept; the planned row says what it was computed for.
+            planned_for = replace(row.definition, placement=query.placement, pasts=query.row.definition.pasts)
             counted = replace(row, definition=planned_for)
             definition = moved(counted, row.definition.placement, tick.batch_id + 1, moment)
-            complete_from = still_complete_from(one, row, tick.watermark)
+            complete_from = still_complete_from(query, row, tick.watermark)
             changes[row.name] = {"definition": definition, "complete_from": complete_from}
     return changes
 
 
 def _left_out(planned: Mapping[str, Registered], stored: Iterable[QueryRow]) -> dict[str, QueryChange]:
-    """Queries that ticks computed before, but not this one: should they be accepted again, they begin anew."""
+    """Queries that earlier ticks computed, but not this tick: should they be accepted again, they begin anew."""
     changes: dict[str, QueryChange] = {}
     for row in stored:
         if row.name not in planned or not planned[row.name].row.is_registration_of(row):
@@ -226,8 +231,8 @@ def with_files(
 
 
 def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
-    found, new = harvest.found, harvest.new
-    moments = [moment for moment in (state.max_event_time, found.newest) if moment is not None]
+    output, new = harvest.output, harvest.new
+    moments = [moment for moment in (state.max_event_time, output.newest) if moment is not None]
     newest = max(moments, default=None)
     return TickRow(
         stream=state.stream,
@@ -238,7 +243,7 @@ def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
         watermark=None if newest is None else newest - delay,
         max_event_time=newest,
         totals={
-            **_sum(state.totals, {"rows": found.rows, "late": new.dropped, "ticks": 1}),
+            **_sum(state.totals, {"rows": output.rows, "late": new.dropped, "ticks": 1}),
             "ahead": 0 if harvest.mark.planned is None else harvest.mark.batch_id - harvest.mark.planned,
             "learned": harvest.facts.definition(),
             "dead": _sum(state.totals.get("dead", {}), harvest.letters.counts),
@@ -250,7 +255,7 @@ def _tick_row(harvest: Harvest, state: StreamState, delay: int) -> TickRow:
 def _products(
     network: Network, new: NewRows, watermark: int | None, batch_id: int
 ) -> Iterator[tuple[str, Product]]:
-    """The files of a tick: new rows of every node that has any, and counts of those that came after the watermark."""
+    """The files of a tick: new rows of every node that has any, and counts of rows that came after the watermark."""
     for node in network.stored.values():
         rows, layout = new.rows[node.id], node.layout(network)
         if rows.count:
@@ -266,18 +271,18 @@ def _drops(state: StreamState, new: NewRows) -> list[tuple[frozenset[str], int]]
     sliced = (synopsis.complete_from for synopsis in state.synopses.values() if synopsis.clock.sliced)
     oldest = min(sliced, default=state.max_event_time or EARLIEST)
     drops = {kinds: end for kinds, end in state.drops if end > oldest}
-    for one in new.drops:
-        if one.rows:
-            drops[one.windows] = max(one.until, drops.get(one.windows, one.until))
+    for drop in new.drops:
+        if drop.rows:
+            drops[drop.windows] = max(drop.until, drops.get(drop.windows, drop.until))
     ordered = sorted(drops.items(), key=lambda item: item[1])
     while len(ordered) > MAX_DROPS:
-        # Never forgotten: the two oldest become one that says of no kind that it could have used less.
+        # Merge the two oldest entries, keeping only the kinds that both have: no dropped row is forgotten.
         (first, _), (second, end), *rest = ordered
         ordered = [(first & second, end), *rest]
     return ordered
 
 
 def _sum(totals: Mapping[str, Any], more: Mapping[str, int]) -> dict[str, int]:
-    """Counts by name, with some more."""
+    """Add counts to totals, by name."""
     counts = {name: value for name, value in totals.items() if isinstance(value, int)}
     return {name: counts.get(name, 0) + more.get(name, 0) for name in {**counts, **more}}

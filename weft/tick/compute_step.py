@@ -34,11 +34,11 @@ ATTEMPTS = 5
 
 
 class ComputeStep:
-    """Computes the batches of one stream. Its seconds are those of `plan`, `spark`, `merge` and `mend`."""
+    """Computes the batches of one stream. Its seconds go under `plan`, `spark`, `merge` and `mend`."""
 
     def __init__(self, planner: Planner, registry: Registry, backend: Backend) -> None:
         self._planner, self._registry, self._backend = planner, registry, backend
-        # The plan that was written as Spark SQL last, and that.
+        # The plan that was written as Spark SQL last, and its statements.
         self._spelled: tuple[Plan, tuple[Statement, ...]] | None = None
         self._stopped: list[QueriesStopped] = []
 
@@ -63,7 +63,7 @@ class ComputeStep:
     def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> Computed:
         """The new rows for all queries that do not fail on this batch, and the rows that count for nothing."""
         try:
-            plan, found, new = self._compute(batch, watch)
+            plan, output, new = self._compute(batch, watch)
         except Exception as error:
             if isinstance(error, OSError):
                 raise
@@ -71,12 +71,12 @@ class ComputeStep:
                 batch, letters = batch.cleaned()
         else:
             with watch.stage("mend"):
-                letters = batch.dead_letters(found.dead) if found.dead else NO_LETTERS
-            return Computed(plan, found, new, letters)
+                letters = batch.dead_letters(output.dead) if output.dead else NO_LETTERS
+            return Computed(plan, output, new, letters)
         apart = False
         while True:
             try:
-                plan, found, new = self._compute(batch, watch, apart=apart)
+                plan, output, new = self._compute(batch, watch, apart=apart)
                 break
             except Exception as error:
                 if is_of_infrastructure(error):
@@ -85,11 +85,11 @@ class ComputeStep:
                     stopped = self._stop_failing(batch)
                 if not stopped and apart:
                     raise
-                # Again without them: with queries that were registered meanwhile, which may fail too. And where each
-                # works but not all together, one node after the other.
+                # Again without them: with queries that were registered meanwhile, which may fail too. And where every
+                # query works alone but not all together, node by node.
                 apart = not stopped
         # What was taken out before is part of what arrived.
-        return Computed(plan, replace(found, rows=found.rows + letters.rows, dead=letters.rows), new, letters)
+        return Computed(plan, replace(output, rows=output.rows + letters.rows, dead=letters.rows), new, letters)
 
     def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
         with watch.stage("plan"):
@@ -98,13 +98,13 @@ class ComputeStep:
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
-            found = batch.aggregate(plan.network, parts)
+            output = batch.aggregate(plan.network, parts)
         failpoint("spark-after")
         with watch.stage("merge"):
             watermark = self._planner.state.watermark
-            new = merge_step(found, plan.network, parts, watermark, self._backend, batch.mark.batch_id)
+            new = merge_step(output, plan.network, parts, watermark, self._backend, batch.mark.batch_id)
         failpoint("merge-after")
-        return plan, found, new
+        return plan, output, new
 
     def _statements(self, plan: Plan) -> tuple[Statement, ...]:
         """The plan's network as Spark SQL, written once a plan."""

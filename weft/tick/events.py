@@ -1,7 +1,7 @@
 """What a tick says happened, as plain values: `engine.listen()` hands them to whoever wants to know.
 
-Of one stream they come in the order of its ticks, each once. Of one tick: the queries that it stopped, the span of time
-that it closed, then the tick itself, when all of its seconds are known. A tick that fails says so instead.
+Events of a stream come in the order of its ticks, each once. Within a tick come the queries that it stopped, the span
+of time that it closed, then the tick itself, when all of its seconds are known. A tick that fails says so instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TickCommitted:
 class WindowsClosed:
     """The watermark of a stream went on: every window that ends after `before` and not after `watermark` is closed.
 
-    `before` is None at the first rows. Which windows of a query those are, its slide says. A tick that failed or a
+    `before` is None at the first rows. Which windows of a query are closed, its slide says. A tick that failed or a
     process that died after a commit says nothing: then the next `before` is not the last `watermark`.
     """
 

@@ -1,7 +1,7 @@
 """A tick as a list of named stages: what each takes of what was made before it, and what it makes.
 
-Kept: a stage runs once, in the order of the list, when all that it takes is there; one without is passed over, and so
-are those that take what it would have made. Every stage's seconds go under its name.
+Kept: a stage runs once, in the order of the list, when all that it takes is there. A stage that lacks an input is
+passed over, and so are the stages that take what it would have made. Every stage's seconds go under its name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Computed:
     """What the batch held, new rows of every node by a plan, the rows that count for nothing."""
 
     plan: Plan
-    found: BatchOutput
+    output: BatchOutput
     new: NewRows
     letters: DeadLetters
 
@@ -89,7 +89,7 @@ class Made:
         return part if isinstance(part, kind) else None
 
     def put(self, part: object) -> None:
-        """Keep what a stage made; nothing for None."""
+        """Keep what a stage made; None is kept as nothing."""
         if part is not None:
             self._parts[type(part)] = part
 
@@ -109,7 +109,7 @@ class Stage:
 
 
 def run_stages(stages: Sequence[Stage], arrival: Arrival, without: Collection[str] = ()) -> Made:
-    """Run the stages of a tick, but for those of the names in `without`; what they made."""
+    """Run the stages of a tick, but for the stages that `without` names, and return what they made."""
     made = Made(arrival)
     for stage in stages:
         inputs = [made.get(kind) for kind in stage.reads]

@@ -1,7 +1,7 @@
 """A tick: one micro-batch and everything that it makes due, committed as a whole.
 
 Its stages, in order: open, plan, compute (aggregate on Spark, judge lateness, derive coarser nodes), learn, commit;
-then finish the windows that closed for those who want them at once, tend (seal closed slices), sweep what nobody can
+then finish the windows that closed for eager queries, tend (seal closed slices), sweep what nobody can
 need, and tell. The commit is one catalog transaction; before it nothing of the tick is visible, after it everything is.
 A tick that runs again after a crash writes its files anew, under other names, and commits once; what no catalog names
 is garbage.
@@ -164,8 +164,8 @@ class Ticker:
         return self._compute.run(arrival)
 
     def _learn(self, computed: Computed) -> Lesson:
-        found = computed.found
-        return learn(self.state, computed.plan.network, computed.new, found.rows, found.newest, self._backend)
+        output = computed.output
+        return learn(self.state, computed.plan.network, computed.new, output.rows, output.newest, self._backend)
 
     def _commit(self, arrival: Arrival, planned: Planned, computed: Computed, lesson: Lesson | None) -> Committed:
         """Write the files and make them visible with everything else that the tick changed."""
@@ -174,7 +174,7 @@ class Ticker:
             extra = {"stream": self.stream.name, "batch_id": mark.batch_id, **letters.counts}
             log.warning("rows left out", extra=extra)
         facts = facts_of(self.state) if lesson is None else lesson.facts
-        harvest = Harvest(mark, computed.found, computed.new, letters, facts)
+        harvest = Harvest(mark, computed.output, computed.new, letters, facts)
         written = write(harvest, plan, self.state, self._storage)
         refused, delay = self._registry.refused(self.stream.name), self.stream.delay
         done = publish(harvest, written, plan, planned.revision, self.state, delay, self._catalog, refused)
@@ -233,7 +233,7 @@ class Ticker:
             self._bus.emit(told)
 
     def adopt(self) -> None:
-        """Take over whichever checkpoint the stream has at its next batch, which follows the last one counted."""
+        """Take over whichever checkpoint the stream has at its next batch, which follows the last counted batch."""
         with self.planner.turn, self._catalog.write() as catalog:
             catalog.adopt_checkpoint(self.stream.name)
             self._tidy = False

@@ -33,9 +33,9 @@ class JsonLines(logging.Formatter):
         return json.dumps(fields, default=str)
 
 
-def log_to(place: str | os.PathLike[str], level: str = "INFO") -> logging.Handler:
-    """Write Weft's logs to a file, or to the error stream for "-"; returns the handler, to be removed with."""
-    handler = logging.StreamHandler(sys.stderr) if os.fspath(place) == "-" else logging.FileHandler(place)
+def log_to(target: str | os.PathLike[str], level: str = "INFO") -> logging.Handler:
+    """Write Weft's logs to a file, or to the error stream for "-"; returns the handler, for who wants to end that."""
+    handler = logging.StreamHandler(sys.stderr) if os.fspath(target) == "-" else logging.FileHandler(target)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("weft")
     logger.setLevel(level)

@@ -61,9 +61,9 @@ def stream_metrics(
         "max_event_time": newest,
         "queries": queries,
         "nodes": len(synopses),
-        "state_rows": sum(one.rows for one in synopses),
-        "state_bytes": sum(one.bytes for one in synopses),
-        "state_files": sum(len(one.files) for one in synopses),
+        "state_rows": sum(synopsis.rows for synopsis in synopses),
+        "state_bytes": sum(synopsis.bytes for synopsis in synopses),
+        "state_files": sum(len(synopsis.files) for synopsis in synopses),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
         "last_tick": last_tick,
         "plan": dict(plan),
@@ -73,7 +73,7 @@ def stream_metrics(
 def _status(stream: str, catalog: Catalog, runner: Running | None) -> dict[str, Any]:
     """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
     if runner is not None and runner.active:
-        # No catalog is asked: one that is down must not hide that the stream runs, or what it waits for.
+        # No catalog is asked: a catalog that is down must not hide that the stream runs, or what it waits for.
         return {**status_of(runner.said), "status": RUNNING, "error": None, "process": process()}
     trouble = None if runner is None else runner.trouble
     try:
@@ -89,9 +89,9 @@ def _status(stream: str, catalog: Catalog, runner: Running | None) -> dict[str, 
 
 
 def _last_tick(state: StreamState, catalog: Catalog, told: Mapping[str, Any]) -> dict[str, Any]:
-    """How the newest tick went that is over, whoever ran it: of one that is under way only a part could be told.
+    """How the newest tick that is over went, whoever ran it; a tick that is under way could be told only in part.
 
-    `told` is the newest that this process ran.
+    `told` is the newest tick that this process ran.
     """
     if told.get("batch_id") == state.batch_id:
         return dict(told)

@@ -1,8 +1,7 @@
 """How a stream fares, kept in the catalog so that every process can tell: running, at rest or failed, and since when.
 
 A process that is killed says nothing any more: what it said last stays, and the time of the last tick stands beside it.
-With it stands by which marks the process can be found again on its machine, so that another one there knows whether it
-still lives.
+With it are kept the marks by which another process on the same machine tells whether that process still lives.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MAX_ERROR = 500
 MARKS = "marks"
 # What goes wrong where two engines run on one checkpoint: neither finds what it left there, or what it may commit.
 CONTENDED = frozenset({"offsets-differ", "batches-missing", "batch-forgotten", "tick-not-newer", "segments-changed"})
-# What Spark says when another one has written into its log.
+# What Spark says when another Spark has written into its log.
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 
 
@@ -68,7 +67,7 @@ class StreamStatus:
             raise runs_elsewhere(self._stream, said)
 
     def with_rival(self, error: BaseException) -> BaseException:
-        """The error itself; or, of one that a second engine on the stream explains, the one that says which it is."""
+        """The error itself; or, where a second engine on the stream explains it, the error that names that engine."""
         code = error.code if isinstance(error, WeftError) else None
         if code not in CONTENDED and CONCURRENT not in str(error):
             return error
@@ -83,10 +82,10 @@ class StreamStatus:
         return error if rival is None else runs_elsewhere(self._stream, rival, error)
 
     def _came_after(self, said: dict[str, Any]) -> bool:
-        """Whether another engine has said something of the stream since this one did, be it that it failed."""
-        marks, mine = said.get(MARKS), self.said.get("since")
+        """Whether another engine has said anything of the stream since this engine did, be it that it failed."""
+        marks, since = said.get(MARKS), self.said.get("since")
         others = isinstance(marks, list) and self._key not in marks
-        return others and mine is not None and str(said.get("since")) > mine
+        return others and since is not None and str(said.get("since")) > since
 
     def _lives(self, said: dict[str, Any]) -> bool | None:
         """Whether another engine runs the stream, as it said; None where nobody here can tell."""
@@ -133,7 +132,7 @@ def process() -> str:
 
 
 def process_marks() -> list[Any]:
-    """This process, as another one on this machine can find it: numbers are used again, beginnings are not."""
+    """This process, as another process on this machine can find it: numbers are used again, beginnings are not."""
     return [_machine(), os.getpid(), _began(os.getpid())]
 
 
@@ -149,7 +148,7 @@ def _machine() -> str | None:
 def _began(number: int) -> str | None:
     """When the process of this number began, in the machine's own time; None where there is none."""
     try:
-        # The name of the program stands in brackets, and may hold some itself.
+        # The name of the program stands in brackets, and may hold brackets itself.
         told = Path(f"/proc/{int(number)}/stat").read_text(errors="replace").rpartition(")")[2].split()
         # A process that is dead stays in the list until its parent has looked.
         return None if told[0] in "ZX" else told[19]

@@ -22,17 +22,17 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what passes meanwhile under this name; of a stage inside another one, under its own name only."""
+        """Count what passes meanwhile under this name; of a stage inside another stage, under its own name only."""
         begin = time.monotonic()
         self._inside.append(0.0)
         try:
             yield
         finally:
             passed = time.monotonic() - begin
-            mine = passed - self._inside.pop()
+            own = passed - self._inside.pop()
             if self._inside:
                 self._inside[-1] += passed
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + mine, 4)
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + own, 4)
 
     def stop(self) -> dict[str, float]:
         """The seconds of all stages until now, and what belongs to none of them: together all the time that passed."""
@@ -40,7 +40,7 @@ class Stopwatch:
 
 
 def whole(seconds: Mapping[str, float], passed: float, rest: str) -> dict[str, float]:
-    """Stages with one more, `rest`, such that they make up all the time that passed.
+    """Add the stage `rest`, so that the stages make up all the time that passed.
 
     >>> whole({"a": 1.0, "b": 0.5}, 1.75, "rest")
     {'a': 1.0, 'b': 0.5, 'rest': 0.25}
@@ -48,6 +48,6 @@ def whole(seconds: Mapping[str, float], passed: float, rest: str) -> dict[str, f
     return {**seconds, rest: round(max(0.0, passed - sum(seconds.values())), 4)}
 
 
-def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
-    """The seconds of two clocks by stage."""
-    return {name: round(some.get(name, 0.0) + more.get(name, 0.0), 4) for name in {**some, **more}}
+def added(seconds: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """Add the seconds of two clocks, by stage."""
+    return {name: round(seconds.get(name, 0.0) + more.get(name, 0.0), 4) for name in {**seconds, **more}}

@@ -1,0 +1,81 @@
+"""The planners of all streams, and what their plans say of themselves: networks, bills, proposals."""
+
+from __future__ import annotations
+
+import threading
+
+from weft.errors import EngineError
+from weft.optimize.learn import facts_of
+from weft.optimize.planner import Planner
+from weft.plan.bill import Bill, bill_of
+from weft.plan.bound import bound_of
+from weft.plan.cost import add
+from weft.plan.explain import explain_network
+from weft.plan.picture import FORMS, graphviz, mermaid
+from weft.plan.proposal import explain_proposal
+from weft.read.answers import complete_since
+from weft.read.state_reader import StateReader
+from weft.registry.registry import Registry
+from weft.store.catalog import Catalog
+
+
+class Planners:
+    """The planner of every stream, made when somebody first asks for it; safe to use from several threads."""
+
+    def __init__(self, registry: Registry, catalog: Catalog, states: StateReader, sharing: str) -> None:
+        self._registry, self._catalog, self._states, self._sharing = registry, catalog, states, sharing
+        self._planners: dict[str, Planner] = {}
+        self._lock = threading.RLock()
+
+    def of(self, stream: str) -> Planner:
+        """The planner of a stream."""
+        with self._lock:
+            if stream not in self._planners:
+                committed = self._states.committed(stream)
+                committed.reload(self._registry.follow)
+                self._planners[stream] = Planner(
+                    self._registry.stream(stream), self._registry, self._catalog, committed, self._sharing
+                )
+            return self._planners[stream]
+
+    def bill(self, stream: str) -> Bill | None:
+        """What each node of a stream costs a tick, and each query; None for a stream that never ran."""
+        planner = self.of(stream)
+        facts = facts_of(self._states.state_of(stream))
+        if not facts.ticks:
+            return None
+        plan = planner.plan()
+        return bill_of(plan.network, plan.amounts(facts), planner.optimizer.costs)
+
+    def explain(self, sql: str | None, form: str) -> str:
+        """The networks of all streams in a form; of a query that is not registered, its proposal."""
+        if form not in FORMS:
+            raise EngineError("bad-form", f"there is no form {form!r}", hint=f"Use one of {', '.join(FORMS)}.")
+        if sql is not None:
+            return self._explain_proposal(sql)
+        names = sorted(self._registry.streams())
+        if form == "text":
+            return "\n".join(self._explain_stream(name) for name in names)
+        draw = {"mermaid": mermaid, "graphviz": graphviz}[form]
+        return "\n".join(draw(self.of(name).plan().network) for name in names)
+
+    def _explain_stream(self, name: str) -> str:
+        searched = self.of(name).optimizer.last
+        others = {}
+        if searched is not None:
+            others = {"if all were shared": searched.result.everything, "if nothing were": searched.result.nothing}
+        return explain_network(self.of(name).plan().network, self.bill(name), others)
+
+    def _explain_proposal(self, sql: str) -> str:
+        """What a query that is not registered would share, and what it would add."""
+        proposed = self._registry.preview(sql)
+        state, planner = self._states.state_of(proposed.row.stream), self.of(proposed.row.stream)
+        before, after = planner.propose(proposed)
+        facts, costs = facts_of(state), planner.optimizer.costs
+        seconds = None
+        if facts.ticks:
+            now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
+            seconds = (now, then)
+        needs = after.queries[proposed.name].needs
+        bound = bound_of(needs, proposed.keep, self._registry.feed(proposed.query.block.feed).delay)
+        return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
