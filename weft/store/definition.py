@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from weft.algebra.windows import duration_text, micros
+from weft.algebra.windows import duration_text
 from weft.errors import EngineError, SqlError
 from weft.plan.placement import AT_HOME, Moved, Placement
 from weft.sql.ddl import Duration, parse_duration
@@ -38,10 +38,6 @@ class QueryDefinition:
     @property
     def keep_text(self) -> str:
         return FOREVER if self.keep is None else duration_text(self.keep)
-
-    @property
-    def keep_micros(self) -> int | None:
-        return None if self.keep is None else micros(self.keep)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values, always in the same order, without what has its default."""
