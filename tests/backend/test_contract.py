@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from weft.aggregates.statistics import ROWS
+from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Column
 from weft.algebra.types import BIGINT
 from weft.backend.driver import DriverBackend
@@ -22,7 +22,7 @@ from weft.segments.rows import END, LATE, LEVEL, ON_TIME, START, row_schema
 from weft.segments.segment import SegmentRow
 
 KEY = Dimension(Column("k", BIGINT))
-SCHEMA = row_schema((KEY,), (ROWS,))
+SCHEMA = row_schema((KEY,), (ROW_COUNT,))
 NAMES = tuple(SCHEMA.names)
 
 
@@ -35,7 +35,7 @@ def backend(tmp_path: Path) -> Iterator[Backend]:
 
 def fresh(backend: Backend, *rows: tuple[int, int, int], late: int = ON_TIME) -> Rows:
     """Partial rows of (start, key, rows of the stream)."""
-    lines = [{START: start, LATE: late, LEVEL: 0, KEY.name: key, ROWS.name: count} for start, key, count in rows]
+    lines = [{START: start, LATE: late, LEVEL: 0, KEY.name: key, ROW_COUNT.name: count} for start, key, count in rows]
     return backend.hold(pa.Table.from_pylist(lines, schema=SCHEMA))
 
 
@@ -49,13 +49,13 @@ def stored(backend: Backend, path: str, *rows: tuple[int, int, int]) -> SegmentR
 
 def merged(selection: Selection, **given: Any) -> Merge:
     beside = ((f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL))
-    return Merge(selection, ((KEY.name, KEY.name),), (ROWS,), beside, schema=SCHEMA, **given)
+    return Merge(selection, ((KEY.name, KEY.name),), (ROW_COUNT,), beside, schema=SCHEMA, **given)
 
 
 def seen(backend: Backend, rows: Rows) -> list[tuple[int, ...]]:
     selection = Selection((Source((rows,)),), NAMES, SCHEMA)
     table = backend.answer("SELECT * FROM {part0}", [[selection]], SCHEMA)
-    return sorted((row[START], row[KEY.name], row[ROWS.name]) for row in table.to_pylist())
+    return sorted((row[START], row[KEY.name], row[ROW_COUNT.name]) for row in table.to_pylist())
 
 
 def test_stored_and_fresh_rows_merge_each_under_its_condition(backend: Backend) -> None:
@@ -97,7 +97,7 @@ def test_late_rows_are_marked_counted_and_left_out_by_their_starts(backend: Back
 def test_a_column_of_several_values_gives_a_row_for_each(backend: Backend) -> None:
     window = f"unnest(CASE WHEN {START} IN (0) THEN ['a', 'b'] END)"
     source = Source((fresh(backend, (0, 1, 1), (10, 1, 2)),), beside=((window, "window"),))
-    assert backend.measure(Selection((source,), (ROWS.name,)), ['string_agg("window", \'\')']) == ("ab",)
+    assert backend.measure(Selection((source,), (ROW_COUNT.name,)), ['string_agg("window", \'\')']) == ("ab",)
 
 
 def test_files_are_gathered_in_order(backend: Backend) -> None:
