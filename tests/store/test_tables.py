@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.dialects import postgresql, sqlite
 
 from weft.store import tables
-from weft.store.tables import TABLE_OF, JsonText, Moment
+from weft.store.tables import TABLE_OF, JsonText, UtcDatetime
 
 
 @pytest.mark.parametrize("kind", TABLE_OF, ids=lambda kind: kind.__name__)
@@ -42,13 +42,13 @@ def test_json_keeps_the_order_of_its_keys_and_any_text() -> None:
 
 def test_a_moment_needs_a_time_zone() -> None:
     with pytest.raises(ValueError, match="time zone"):
-        Moment().process_bind_param(datetime(2026, 1, 1), sqlite.dialect())  # noqa: DTZ001
+        UtcDatetime().process_bind_param(datetime(2026, 1, 1), sqlite.dialect())  # noqa: DTZ001
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect()], ids=lambda dialect: dialect.name)
 def test_a_moment_comes_back_in_utc(dialect: Any) -> None:
     moment = datetime(2026, 7, 1, 1, 30, 0, 7, tzinfo=timezone(timedelta(hours=5)))
-    back = Moment().process_result_value(Moment().process_bind_param(moment, dialect), dialect)
+    back = UtcDatetime().process_result_value(UtcDatetime().process_bind_param(moment, dialect), dialect)
     assert back == moment
     assert back is not None and back.tzinfo is UTC
 

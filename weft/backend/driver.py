@@ -47,8 +47,8 @@ class DriverBackend:
     def count(self, rows: Rows) -> int:
         return int(pc.sum(_table(rows)[ROW_COUNT.name]).as_py() or 0)
 
-    def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
-        return TableRows(marked(_table(rows), starts, late))
+    def mark(self, rows: Rows, starts: frozenset[int], watermark: int) -> Rows:
+        return TableRows(marked(_table(rows), starts, watermark))
 
     def without(self, rows: Rows, starts: frozenset[int]) -> Rows:
         return TableRows(without(_table(rows), starts))

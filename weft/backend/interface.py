@@ -169,8 +169,8 @@ class Backend(Protocol):
     def count(self, rows: Rows) -> int:
         """Count the rows of the stream that are behind the partial rows."""
 
-    def mark(self, rows: Rows, starts: frozenset[int], late: int) -> Rows:
-        """Mark the rows with these starts as late and all others as on time."""
+    def mark(self, rows: Rows, starts: frozenset[int], watermark: int) -> Rows:
+        """Mark the rows with these starts as late, after a watermark, and all others as on time."""
 
     def without(self, rows: Rows, starts: frozenset[int]) -> Rows:
         """Leave out the rows that have one of these starts."""

@@ -57,8 +57,8 @@ def _by_text(renderer: Renderer, call: Call, parts: list[tuple[Expression, str]]
 
     def build(sides: list[str]) -> str:
         texts = ", ".join(f"CAST({side} AS VARCHAR)" for side in _in_order(call, sides))
-        made = f"{name}({texts}, {call.type.precision}, {call.type.scale})"
-        return f"CAST({made} AS {duck_type(call.type)})"
+        sql = f"{name}({texts}, {call.type.precision}, {call.type.scale})"
+        return f"CAST({sql} AS {duck_type(call.type)})"
     return renderer.strict(_in_order(call, parts), build, swapped=call.function in _DIVISOR_FIRST)
 
 
@@ -173,8 +173,8 @@ def _signed(name: str, form: str) -> Rule:
         kind = duck_type(call.type)
         [(_, operand)] = renderer.same(call, call.type)
         if call.type.precision > SCALA_DIGITS:
-            made = f"weft_decimal_{name}(CAST({operand} AS VARCHAR), {call.type.precision}, {call.type.scale})"
-            return f"CAST({made} AS {kind})"
+            sql = f"weft_decimal_{name}(CAST({operand} AS VARCHAR), {call.type.precision}, {call.type.scale})"
+            return f"CAST({sql} AS {kind})"
         if name == "negate" and call.type.is_integral:
             return f"(CAST(0 AS {kind}) - {operand})"
         return form.format(operand)
@@ -194,8 +194,8 @@ def _round(renderer: Renderer, call: Call) -> str:
     if kind.is_decimal:
         if digits >= 0:
             return f"CAST({x} AS {duck_type(call.type)})"
-        made = f"weft_decimal_round(CAST({x} AS VARCHAR), {digits}, {call.type.precision}, {call.type.scale})"
-        return f"CAST({made} AS {duck_type(call.type)})"
+        sql = f"weft_decimal_round(CAST({x} AS VARCHAR), {digits}, {call.type.precision}, {call.type.scale})"
+        return f"CAST({sql} AS {duck_type(call.type)})"
     if kind.name == "float":
         return f"CAST({_round_double(renderer, f'CAST({x} AS DOUBLE)', digits)} AS FLOAT)"
     return _round_double(renderer, x, digits)
@@ -249,8 +249,8 @@ def _total(renderer: Renderer, call: Call) -> str:
     parts = [renderer.sql(argument) for argument in call.arguments]
     if len(parts) > 1:
         texts = ", ".join(f"CAST({part} AS VARCHAR)" for part in parts)
-        made = f"weft_decimal_total({texts}, {call.type.precision}, {call.type.scale})"
-        return f"CAST({made} AS {duck_type(call.type)})"
+        sql = f"weft_decimal_total({texts}, {call.type.precision}, {call.type.scale})"
+        return f"CAST({sql} AS {duck_type(call.type)})"
     outside = f"NOT BETWEEN {-2**63} AND {2**63 - 1}"
     return renderer.bound(parts[0], lambda x: f"CASE WHEN {x} {outside} THEN {_OVERFLOW_ERROR} "
                                               f"ELSE CAST({x} AS {duck_type(call.type)}) END")

@@ -29,7 +29,7 @@ class Renderer:
         self._slots, self._rules = slots, rules
         self._bound = 0
         self._depths: dict[int, int] = {}
-        self._made = ("", 0)
+        self._last_bound = ("", 0)
 
     def sql(self, expression: Expression) -> str:
         match expression:
@@ -67,19 +67,19 @@ class Renderer:
             packed = f"struct_pack({', '.join(f'v{index} := {value}' for index, value in enumerate(long))})"
             names = iter([f"{name}.v{index}" for index in range(len(long))])
         inside = body([next(names) if len(value) > _SHORT else value for value in values])
-        made = f"list_transform([{packed}], lambda {name}: {inside})[1]"
+        bound = f"list_transform([{packed}], lambda {name}: {inside})[1]"
         depth = self._depths[number] = max(self._depth(packed), 1 + self._depth(inside))
-        self._made = (made, depth)
+        self._last_bound = (bound, depth)
         if depth > _MAX_NESTED_BODIES:
             raise SqlError("too-deep", "an expression over aggregates is nested too deeply",
                            hint="Take parts apart: select them as columns of their own, or leave out parentheses.")
-        return made
+        return bound
 
     def _depth(self, sql: str) -> int:
         """Tell how deep lambdas stand in the bodies of others."""
-        # A chain of a thousand parts binds what it just made each time: its long text is not searched again.
-        if sql == self._made[0]:
-            return self._made[1]
+        # A chain of a thousand parts binds its last text again with every part: the long text is not searched again.
+        if sql == self._last_bound[0]:
+            return self._last_bound[1]
         return max((self._depths.get(int(number), 0) for number in _LAMBDA.findall(sql)), default=0)
 
     def strict(self, parts: Sequence[tuple[Expression, str]], build: Callable[[list[str]], str], *,

@@ -68,9 +68,9 @@ def within(rows: pa.Table, span: tuple[int, int] | None) -> pa.Table:
     return rows.filter(pc.and_(pc.greater_equal(rows[START], span[0]), pc.less(rows[START], span[1])))
 
 
-def marked(rows: pa.Table, starts: frozenset[int], late: int) -> pa.Table:
-    """Mark the rows with these starts as late, all others as on time."""
-    marks = pc.if_else(_is_among(rows, starts), pa.scalar(late, pa.int64()), pa.scalar(ON_TIME, pa.int64()))
+def marked(rows: pa.Table, starts: frozenset[int], watermark: int) -> pa.Table:
+    """Mark the rows with these starts as late, after a watermark, and all others as on time."""
+    marks = pc.if_else(_is_among(rows, starts), pa.scalar(watermark, pa.int64()), pa.scalar(ON_TIME, pa.int64()))
     return rows.set_column(rows.column_names.index(LATE), LATE, marks)
 
 

@@ -41,7 +41,7 @@ from weft.errors import EngineError, StateError
 from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
-from weft.store.snapshot import Clock, Snapshot, meta_value
+from weft.store.snapshot import Snapshot, WallClock, meta_value
 from weft.store.tables import FORMAT
 from weft.store.transactions import TICKS_KEPT, Writer
 
@@ -70,7 +70,7 @@ class Catalog:
     none: its file may be there and empty because all that was ever committed stood in a log that is lost.
     """
 
-    def __init__(self, url: str, *, clock: Clock = utc_now, make: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, url: str, *, clock: WallClock = utc_now, make: Callable[[], bool] = lambda: True) -> None:
         self._make = make
         self._clock = clock
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ KINDS = "boolean tinyint smallint int bigint float double string date timestamp 
 TYPES = (*KINDS, *(f"decimal({digits},{scale})" for digits in range(1, 39) for scale in range(digits + 1)))
 NAME = re.compile(rf'"((?:s|d|c|node|running)_[0-9a-f]{{{SHORT}}})"')
 
-Names = dict[str, str]
+LongerNames = dict[str, str]
 
 
 def lengthen_names(connection: Connection) -> None:
@@ -75,7 +75,7 @@ def _columns(described: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]
                 yield name, f"{kind}_{digest[:LONG]}"
 
 
-def _nodes(rows: Iterable[Any], columns: Names, trees: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _nodes(rows: Iterable[Any], columns: LongerNames, trees: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The names of nodes, short and long; the tree that a node belongs to is guessed by trying all."""
     candidates = [[], *([tree] for tree in trees)]
     for identifier, stream, definition in rows:

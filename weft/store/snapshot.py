@@ -39,7 +39,7 @@ NAMES = "names"
 """The key under which the present names of columns of old files are kept."""
 STATUS = "status of "
 """The key, with a stream's name behind it, under which the status of the stream is kept."""
-Clock = Callable[[], datetime]
+WallClock = Callable[[], datetime]
 Row = TypeVar("Row", bound=CatalogRow)
 
 _CHUNK = 1000  # both databases bound the number of parameters of a statement
@@ -48,7 +48,7 @@ _CHUNK = 1000  # both databases bound the number of parameters of a statement
 class Snapshot:
     """A single moment of the catalog. Rows come in the order of their primary key; lists are whole, never lazy."""
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: WallClock) -> None:
         self._connection = connection
         self._clock = clock
 

@@ -60,7 +60,7 @@ class DefinitionText(TypeDecorator[QueryDefinition]):
         return None if value is None else QueryDefinition.from_json(json.loads(value))
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDatetime(TypeDecorator[datetime]):
     """An aware datetime in UTC; SQLite keeps it as text that sorts like time."""
 
     impl = DateTime(timezone=True)
@@ -89,7 +89,7 @@ streams = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("definition", JsonText, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDatetime, nullable=False),
 )
 
 queries = Table(
@@ -103,7 +103,7 @@ queries = Table(
     Column("complete_from", BigInteger),
     Column("status", Text, nullable=False, server_default="registered"),
     Column("status_detail", Text),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDatetime, nullable=False),
 )
 
 forms = Table(
@@ -182,7 +182,7 @@ dead_letters = Table(
     Column("rows", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("checksum", Text, nullable=False),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDatetime, nullable=False),
     Index("ix_dead_letters_stream_batch", "stream", "batch_id"),
     sqlite_autoincrement=True,
 )
@@ -213,7 +213,7 @@ garbage = Table(
     "garbage",
     metadata,
     Column("path", Text, primary_key=True),
-    Column("since", Moment, nullable=False, index=True),
+    Column("since", UtcDatetime, nullable=False, index=True),
 )
 
 TABLE_OF: dict[type[Any], Table] = {

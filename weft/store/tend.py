@@ -35,13 +35,13 @@ def tend(
     state: StreamState,
     network: Network,
     reach: Mapping[str, int | None],
-    late: Mapping[str, LateReaders],
+    late_readers: Mapping[str, LateReaders],
     storage: Storage,
 ) -> StreamState:
     """Apply every change that is due; files that leave the state are deleted later, when their lease is over.
 
-    `reach` says how far back each node and each family of finished windows is read, `late` what is asked of each node's
-    counts of late rows; families and nodes that are in neither are gone.
+    `reach` says how far back each node and each family of finished windows is read, `late_readers` what is asked of
+    each node's counts of late rows; families and nodes that are in neither are gone.
     """
     backend = storage.backend
     changes: list[Change | None] = []
@@ -49,7 +49,7 @@ def tend(
         if name in state.synopses:
             changes += [
                 seal(node, state, reach.get(node.id), network.cuts_read, backend),
-                _tend_ledgers(node, state, late.get(node.id), backend),
+                _tend_ledgers(node, state, late_readers.get(node.id), backend),
                 _tend_results(node, state, reach, backend),
             ]
     for change in changes:

@@ -35,7 +35,7 @@ from weft.store.records import (
     TickRow,
     values,
 )
-from weft.store.snapshot import COSTS, STATUS, SUMS, Clock, Snapshot, chunks, meta_value
+from weft.store.snapshot import COSTS, STATUS, SUMS, Snapshot, WallClock, chunks, meta_value
 from weft.store.sums import KIND_OF, MODULUS, SUMMED, add
 from weft.store.tables import TABLE_OF
 
@@ -46,7 +46,7 @@ FileRow = TypeVar("FileRow", SegmentRow, DeadLetterRow)
 class Writer(Snapshot):
     """A write transaction: nobody else sees any of it before the `with` block ends without an error."""
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: WallClock) -> None:
         super().__init__(connection, clock)
         self._bumped = False
         self._changed: dict[str, int] = {}
