@@ -38,7 +38,7 @@ COMPUTES = {
         "weft.backend.tables",
         "weft.spark.batch",
         "weft.terminal.values",
-        "weft.testing",
+        "weft.testing.fed",
     },
 }
 

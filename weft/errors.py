@@ -27,7 +27,7 @@ class Position:
 
 
 class WeftError(Exception):
-    """The root of the tree: a code, one factual sentence, and a hint that says what to do."""
+    """The root of the tree: a code, a factual sentence, and a hint that says what to do."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", position: Position | None = None) -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
 """Weft's answers against plain Spark SQL over the same packets, window by window.
 
-Spark gets the packets of the window that were not late for it, by the rule and by the generator's own account of which
-those are; the engine's lateness is so under test too. Doubles may differ by 1e-9 of their size, everything else not.
+Spark gets the packets of the window that were not late for it, by the rule and by the generator's own account of
+which were; so the engine's lateness is under test too. Doubles may differ by 1e-9 of their size, everything else not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALL = "weft_demo_all"
-MINE = "weft_demo_window"
+WINDOW = "weft_demo_window"
 THREADS = 3
 SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true",
             "spark.sql.adaptive.enabled": "false"}
@@ -36,7 +36,7 @@ SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true
 
 @dataclass(frozen=True)
 class Comparison:
-    """One window of one query; `end` is None for totals. `difference` is empty where the answers are equal."""
+    """A window of a query; `end` is None for totals. `difference` is empty where the answers are equal."""
 
     query: DemoQuery
     end: int | None
@@ -59,26 +59,26 @@ def pick_windows(queries: Sequence[DemoQuery], watermark: int, *, count: int,
 
 def compare(engine: Engine, packets: Packets, folder: Path,
             windows: Sequence[tuple[DemoQuery, int | None]]) -> Iterator[Comparison]:
-    """Compare windows one by one."""
+    """Compare the windows, each as soon as both answers are there."""
     session = engine.spark.newSession()
     for key, value in SETTINGS.items():
         session.conf.set(key, value)
     view = _packets_with_watermark(session, packets, folder)
     view.createOrReplaceTempView(ALL)
 
-    def one(place: int, query: DemoQuery, end: int | None) -> Comparison:
+    def compare_window(index: int, query: DemoQuery, end: int | None) -> Comparison:
         handle = engine.query(query.name)
         ours = handle.result() if end is None else handle.result(end=EPOCH + timedelta(microseconds=end))
-        theirs = _spark_rows(session, f"{MINE}_{place}", query, end)
+        expected = _spark_rows(session, f"{WINDOW}_{index}", query, end)
         ours = ours.drop_columns([name for name in ("window_start", "window_end") if end is not None])
-        return Comparison(query, end, len(theirs), difference(_rows(ours), theirs))
+        return Comparison(query, end, len(expected), difference(_rows(ours), expected))
 
-    # Most of such a small query's time is planning, which takes one core: several at once use the others.
+    # Most of such a small query's time is planning, which takes a single core: several at once use the others.
     with ThreadPoolExecutor(THREADS) as pool:
-        started = [pool.submit(one, place, query, end) for place, (query, end) in enumerate(windows)]
+        started = [pool.submit(compare_window, index, query, end) for index, (query, end) in enumerate(windows)]
         try:
-            for each in started:
-                yield each.result()
+            for comparison in started:
+                yield comparison.result()
         finally:
             pool.shutdown(cancel_futures=True)
             view.unpersist()
@@ -88,14 +88,14 @@ def _packets_with_watermark(session: SparkSession, packets: Packets, folder: Pat
     """All packets, each with the watermark that its file came after."""
     from pyspark.sql import functions as f
 
-    known = [(file_name(place), mark) for place, mark in enumerate(packets.watermarks)]
+    known = [(file_name(index), mark) for index, mark in enumerate(packets.watermarks)]
     marks = session.createDataFrame(known, "file string, watermark bigint")
     rows = session.read.parquet(str(folder)).withColumn("file", f.col("_metadata.file_name"))
     return rows.join(f.broadcast(marks), "file").cache()
 
 
 def _spark_rows(session: SparkSession, view: str, query: DemoQuery, end: int | None) -> list[tuple[Any, ...]]:
-    """Spark's answer. Totals count every packet; a window those that came while it was open."""
+    """Spark's answer. Totals count every packet; a window counts the packets that came while it was open."""
     condition = "true"
     if end is not None:
         start = end - query.seconds * 1_000_000
@@ -106,20 +106,20 @@ def _spark_rows(session: SparkSession, view: str, query: DemoQuery, end: int | N
 
 
 def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(table.column(place).to_pylist() for place in range(table.num_columns)), strict=True))
+    return list(zip(*(table.column(index).to_pylist() for index in range(table.num_columns)), strict=True))
 
 
-def difference(ours: Sequence[tuple[Any, ...]], theirs: Sequence[tuple[Any, ...]]) -> str:
+def difference(ours: Sequence[tuple[Any, ...]], expected: Sequence[tuple[Any, ...]]) -> str:
     """How two answers differ, whatever the order of their rows; empty where they do not.
 
     >>> difference([("a", 1.0)], [("a", 1.0 + 1e-12)]), difference([("a", 1)], [("a", 2)])
     ('', "Weft has ('a', 1), Spark ('a', 2)")
     """
-    if len(ours) != len(theirs):
-        return f"Weft has {len(ours)} rows, Spark {len(theirs)}"
-    for mine, other in zip(sorted(ours, key=_key), sorted(theirs, key=_key), strict=True):
-        if not all(_same(a, b) for a, b in zip(mine, other, strict=True)):
-            return f"Weft has {mine}, Spark {other}"
+    if len(ours) != len(expected):
+        return f"Weft has {len(ours)} rows, Spark {len(expected)}"
+    for our_row, spark_row in zip(sorted(ours, key=_key), sorted(expected, key=_key), strict=True):
+        if not all(_same(a, b) for a, b in zip(our_row, spark_row, strict=True)):
+            return f"Weft has {our_row}, Spark {spark_row}"
     return ""
 
 
@@ -128,7 +128,9 @@ def _key(row: tuple[Any, ...]) -> list[tuple[str, str]]:
     return [(type(value).__name__, "" if isinstance(value, float) else str(value)) for value in row]
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (math.isnan(one) and math.isnan(other))
-    return type(one) is type(other) and bool(one == other)
+def _same(ours: Any, expected: Any) -> bool:
+    """Whether two values are equal, or so close that they differ by rounding only."""
+    if isinstance(ours, float) and isinstance(expected, float):
+        both_nan = math.isnan(ours) and math.isnan(expected)
+        return both_nan or math.isclose(ours, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return type(ours) is type(expected) and bool(ours == expected)

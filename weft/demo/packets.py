@@ -1,6 +1,6 @@
 """A packet stream from a seed: addresses and ports skewed as traffic is, some packets out of order, a few too late.
 
-A file is one tick (maxFilesPerTrigger = 1), so what is late follows from the files alone: a packet in file k counts for
+A file is a tick (maxFilesPerTrigger = 1), so what is late follows from the files alone: a packet in file k counts for
 the windows that end after the watermark at the start of tick k, which is the newest time in files 0 .. k-1 less the
 delay. `Packets.watermarks` holds these, computed here and not by the engine.
 """
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 SCHEMA = "ts timestamp, saddr string, daddr string, proto int, port int, length int"
 DELAY_SECONDS = 5
 WATERMARK = f"{DELAY_SECONDS} seconds"
-# Event time that one file covers: the stream runs faster than the clock, so that a minute shows many windows.
+# Event time that a file covers: the stream runs faster than the clock, so that a minute shows many windows.
 FILE_SECONDS = 10
 START = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()) * 1_000_000
 ADDRESSES = 200
@@ -47,9 +47,9 @@ class Packets:
         """The first files alone."""
         return Packets(self.files[:count], self.watermarks[:count])
 
-    def late_for(self, place: int, ends: np.ndarray) -> np.ndarray:
+    def late_for(self, index: int, ends: np.ndarray) -> np.ndarray:
         """Which packets of a file come after the window that ends at `ends` was closed."""
-        watermark = self.watermarks[place]
+        watermark = self.watermarks[index]
         return np.zeros(len(ends), bool) if watermark is None else ends <= watermark
 
 
@@ -65,28 +65,28 @@ def make_packets(*, rows: int, files: int, seed: int) -> Packets:
         "port": pa.array(np.array(PORTS)[_zipf(random, rows, len(PORTS))], pa.int32()),
         "length": pa.array(_lengths(random, rows), pa.int32())})
     # A packet that would arrive after the end comes with the last file.
-    place = np.minimum(arrival // (FILE_SECONDS * _SECOND), files - 1)
-    order = np.lexsort((arrival, place))
-    table, bounds = table.take(pa.array(order)), np.searchsorted(place[order], np.arange(files + 1))
-    made = tuple(table.slice(bounds[k], bounds[k + 1] - bounds[k]) for k in range(files))
-    return Packets(made, tuple(_watermarks(made)))
+    file_index = np.minimum(arrival // (FILE_SECONDS * _SECOND), files - 1)
+    order = np.lexsort((arrival, file_index))
+    table, bounds = table.take(pa.array(order)), np.searchsorted(file_index[order], np.arange(files + 1))
+    tables = tuple(table.slice(bounds[k], bounds[k + 1] - bounds[k]) for k in range(files))
+    return Packets(tables, tuple(_watermarks(tables)))
 
 
 def write_packets(packets: Packets, folder: Path) -> Iterator[Path]:
-    """Write the files one by one, each at once whole and with a time of its own: Spark takes them in that order."""
+    """Write the files in turn, each at once whole and with a time of its own: Spark takes them in that order."""
     folder.mkdir(parents=True, exist_ok=True)
     first = int(datetime.now(UTC).timestamp()) - len(packets.files)
-    for place, table in enumerate(packets.files):
-        path = folder / file_name(place)
+    for index, table in enumerate(packets.files):
+        path = folder / file_name(index)
         hidden = path.with_name(f".{path.name}")
         pq.write_table(table, hidden)
-        os.utime(hidden, (first + place, first + place))
+        os.utime(hidden, (first + index, first + index))
         os.replace(hidden, path)
         yield path
 
 
-def file_name(place: int) -> str:
-    return f"packets-{place:05}.parquet"
+def file_name(index: int) -> str:
+    return f"packets-{index:05}.parquet"
 
 
 def _delays(random: np.random.Generator, rows: int) -> np.ndarray:

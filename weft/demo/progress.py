@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def separate_work(self) -> int:
-        """Rows that the queries would aggregate one by one: each of them reads every row of the stream once."""
+        """Rows that separate queries would aggregate: every query reads every row of the stream once."""
         return len(self.queries) * self.rows_done
 
     @property

@@ -1,4 +1,4 @@
-"""A thousand different queries on the packets, from a seed; each can be asked of plain Spark too, for one window."""
+"""A thousand different queries on the packets, from a seed; each can be asked of plain Spark too, window by window."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECOND = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class DemoQuery:
-    """A query in parts; its window's range and slide in seconds, both zero for one without a window."""
+    """A query in parts; its window's range and slide in seconds, both zero for a query without a window."""
 
     name: str
     select: str
@@ -39,7 +39,7 @@ class DemoQuery:
         return self._text("packets", self.select, self.having)
 
     def batch_sql(self, view: str, end: int | None) -> str:
-        """The same question to plain Spark: its own window function over the rows in a view, for one window."""
+        """The same question to plain Spark: its own window function over the rows in a view, for a single window."""
         if end is None:
             return self._text(view, self.select, self.having)
         window = f"window.end = timestamp_micros({end})"
@@ -80,7 +80,7 @@ def make_queries(*, count: int, seed: int) -> list[DemoQuery]:
     kinds = ((_dashboard, 46), (_entity, 30), (_large, 12), (_alert, 6), (_sizes, 3), (_distinct, 2), (_totals, 1))
     makers, weights = zip(*kinds, strict=True)
     chosen = random.choices(makers, weights, k=max(0, count - len(FEATURED)))
-    return [*FEATURED, *(make(f"q{place:05}", random) for place, make in enumerate(chosen))][:count]
+    return [*FEATURED, *(make(f"q{index:05}", random) for index, make in enumerate(chosen))][:count]
 
 
 def _window(random: Random) -> dict[str, Any]:
@@ -93,13 +93,13 @@ def _select(random: Random) -> str:
 
 
 def _dashboard(name: str, random: Random) -> DemoQuery:
-    """A panel: some numbers for every address, port or protocol."""
+    """A panel: numbers for every address, port or protocol."""
     where = random.choice(["", f"proto = {random.choice(list(PROTOCOLS))}"])
     return DemoQuery(name=name, select=_select(random), groups=random.choice(GROUPS), where=where, **_window(random))
 
 
 def _entity(name: str, random: Random) -> DemoQuery:
-    """One address or port that somebody watches."""
+    """An address or port that somebody watches."""
     rank = random.randrange(ADDRESSES)
     host = f"{rank // 50}.{rank % 50 + 1}"
     where = random.choice([f"saddr = '10.0.{host}'", f"daddr = '10.1.{host}'", f"port = {random.choice(PORTS)}"])
@@ -107,7 +107,7 @@ def _entity(name: str, random: Random) -> DemoQuery:
 
 
 def _large(name: str, random: Random) -> DemoQuery:
-    """Only packets over some length."""
+    """Only packets over a length."""
     return DemoQuery(name=name, select=_select(random), groups=random.choice(["saddr", "port", "proto"]),
                      where=f"length > {random.choice(THRESHOLDS)}", **_window(random))
 

@@ -64,13 +64,14 @@ def run_demo(options: Options) -> bool:
             with make_view(progress, plain=options.plain) as view:
                 packets = _prepare(engine, options, queries, folder, view)
                 packets = _stream(engine, packets, options, folder, progress, view, asked)
-                equal = _compare(engine, packets, options, folder, progress, view, asked)
-            _summary(progress, packets, queries, equal)
+                compared = _compare(engine, packets, options, folder, progress, view, asked)
+            _summary(progress, packets, queries, compared)
             if options.folder is not None:
                 print(f"\nThe state stays: weft queries --state {folder / 'state'}")
         finally:
             engine.close()
-    return all(not one.difference for one in equal) and progress.late_rows == dropped_packets(packets, queries)
+    equal = all(not comparison.difference for comparison in compared)
+    return equal and progress.late_rows == dropped_packets(packets, queries)
 
 
 def _prepare(engine: Engine, options: Options, queries: list[DemoQuery], folder: Path, view: DemoView) -> Packets:
@@ -97,14 +98,14 @@ def _ready(engine: Engine) -> None:
 
 def _stream(engine: Engine, packets: Packets, options: Options, folder: Path, progress: Progress, view: DemoView,
             asked: threading.Event) -> Packets:
-    """Let packets arrive at their pace and wait until all are counted; those that arrived.
+    """Let packets arrive at their pace and wait until all are counted; returns the packets that arrived.
 
     On a busy machine files wait for ticks, and after some time no more of them come: the demo should end.
     """
     progress.base_nodes = len(engine.network(STREAM).base)
     arriving = write_packets(packets, folder / "in")
     interval = options.seconds / len(packets.files)
-    # The first file is there before the start, so that the first tick, which compiles, is not an empty one.
+    # The first file is there before the start, so that the first tick, which compiles, is not empty.
     next(arriving)
     sent, due = 1, time.monotonic() + interval
     end = due + max(LONGEST_SECONDS, 2 * options.seconds)
@@ -142,31 +143,31 @@ def _compare(engine: Engine, packets: Packets, options: Options, folder: Path, p
     watermark = progress.watermark or 0
     picked = pick_windows(progress.queries, watermark, count=options.windows, seed=options.seed)
     view.phase(f"comparing {len(picked)} windows with plain Spark SQL")
-    found: list[Comparison] = []
-    for one in compare(engine, packets, folder / "in", picked):
-        found.append(one)
-        progress.phase = f"comparing with plain Spark SQL: {len(found)} of {len(picked)} windows"
+    compared: list[Comparison] = []
+    for comparison in compare(engine, packets, folder / "in", picked):
+        compared.append(comparison)
+        progress.phase = f"comparing with plain Spark SQL: {len(compared)} of {len(picked)} windows"
         if asked.is_set():
             raise KeyboardInterrupt
-    return found
+    return compared
 
 
 def dropped_packets(packets: Packets, queries: list[DemoQuery]) -> int:
     """How many packets came after every window that they belong to was closed, by the generator's account."""
     kinds = {(query.slide, query.seconds): query for query in queries if query.slide}
     count = 0
-    for place, file in enumerate(packets.files):
+    for index, file in enumerate(packets.files):
         times = np.asarray(file["ts"].cast(pa.int64()))
         ends = np.max([query.last_ends(times) for query in kinds.values()], axis=0) if kinds else times
-        count += int(packets.late_for(place, ends).sum())
+        count += int(packets.late_for(index, ends).sum())
     return count
 
 
 def _summary(progress: Progress, packets: Packets, queries: list[DemoQuery], compared: list[Comparison]) -> None:
     ticks = progress.ticks
     jobs = sorted({tick.jobs for tick in ticks})
-    rows = sum(one.rows for one in compared)
-    equal = sum(not one.difference for one in compared)
+    rows = sum(comparison.rows for comparison in compared)
+    equal = sum(not comparison.difference for comparison in compared)
     dropped = dropped_packets(packets, queries)
     print(f"""
 {progress.rows_done:,} rows in {len(ticks)} ticks, {progress.rows_per_second:,.0f} rows per second
@@ -180,23 +181,23 @@ work: {len(queries):,} separate queries would each aggregate every row: {progres
 {equal} of {len(compared)} windows of random queries equal to plain Spark SQL over the same rows ({rows:,} result rows)
       rows that came after a window was closed are left out on both sides, by the rule and file by file
 total {time.monotonic() - progress.started:.0f} s""")
-    for one in compared:
-        if one.difference:
-            print(f"DIFFERS: {one}")
+    for comparison in compared:
+        if comparison.difference:
+            print(f"DIFFERS: {comparison}")
 
 
 @contextmanager
-def _folder(given: Path | None) -> Iterator[Path]:
-    """A folder that is the demo's own and empty: a temporary one, or a given one that holds nothing else."""
-    if given is None:
+def _folder(chosen: Path | None) -> Iterator[Path]:
+    """A folder that is the demo's own and empty: a temporary folder, or the user's, which holds nothing else."""
+    if chosen is None:
         with tempfile.TemporaryDirectory(prefix="weft-demo-", ignore_cleanup_errors=True) as name:
             yield Path(name)
         return
-    if given.exists() and any(given.iterdir()) and not (given / MARK).exists():
-        raise EngineError("folder-not-empty", f"{given} holds something else than a demo",
+    if chosen.exists() and any(chosen.iterdir()) and not (chosen / MARK).exists():
+        raise EngineError("folder-not-empty", f"{chosen} holds something else than a demo",
                           hint="Name a folder that is empty or not there.")
     for part in ("in", "state"):
-        shutil.rmtree(given / part, ignore_errors=True)
-    given.mkdir(parents=True, exist_ok=True)
-    (given / MARK).write_text("made by `weft demo`, which may delete in/ and state/ beside this file\n")
-    yield given.absolute()
+        shutil.rmtree(chosen / part, ignore_errors=True)
+    chosen.mkdir(parents=True, exist_ok=True)
+    (chosen / MARK).write_text("made by `weft demo`, which may delete in/ and state/ beside this file\n")
+    yield chosen.absolute()

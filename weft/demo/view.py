@@ -1,4 +1,4 @@
-"""How the demo looks: one picture that stays in place on a terminal, a line a tick everywhere else."""
+"""How the demo looks: a picture that is redrawn where it stands on a terminal, a line a tick everywhere else."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PlainDemo:
         while self._shown < len(progress.ticks):
             tick = progress.ticks[self._shown]
             self._shown += 1
-            done = sum(one.rows for one in progress.ticks[: self._shown])
+            done = sum(tick.rows for tick in progress.ticks[: self._shown])
             self._line(f"tick {tick.batch_id}: {tick.rows:,} rows in {tick.took:.2f} s, {tick.jobs} Spark jobs, "
                        f"{done / progress.rows:.0%} of all rows; {progress.windows_closed:,} windows closed, "
                        f"{_top(progress)}")
@@ -82,7 +82,7 @@ def _top(progress: Progress) -> str:
 
 
 class LiveDemo:
-    """One picture, four times a second."""
+    """A picture, drawn four times a second."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

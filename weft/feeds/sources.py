@@ -1,7 +1,7 @@
 """What a stream may read where the operator has named roots: nothing outside of them, by no spelling and no option.
 
-Keeps: a source is a format that only reads files below its path, or one that makes its rows up. Options are those of
-an allow-list: Spark hands every other one to Hadoop, where it may name a file system, a class or another place.
+Keeps: a source is a format that only reads files below its path, or a format that makes its rows up. Options are on an
+allow-list: Spark hands every other option to Hadoop, where it may name a file system, a class or another folder.
 A local path is judged by where it really leads (links and `..` followed, in either order), an address by scheme, host
 and whole segments. What cannot be judged here (patterns, which Spark expands, and encoded characters) is refused.
 Not kept: what somebody who may write into a source's folder links there, after this has looked.
@@ -31,7 +31,7 @@ _TEXTS = _FILES | frozenset(
 """.split()
 )
 # The options of each format, in lower case as Spark compares them. cleanSource and sourceArchiveDir move and delete
-# files, avroSchemaUrl reads one, and formats of tables keep addresses of files in files.
+# files, avroSchemaUrl reads a file, and formats of tables keep addresses of files in files.
 FILE_FORMATS: Mapping[str, frozenset[str]] = {
     "parquet": _FILES | {"mergeschema", "datetimerebasemode", "int96rebasemode"},
     "orc": _FILES | {"mergeschema"},
@@ -66,14 +66,14 @@ _PATTERN = re.compile(r"[*?\[\]{}\\]")
 
 @dataclass(frozen=True)
 class Address:
-    """A place: a real local path (no scheme), or scheme, host and segments."""
+    """Where files are: a real local path (no scheme), or scheme, host and segments."""
 
     scheme: str
     host: str
     segments: tuple[str, ...]
 
     def holds(self, other: Address) -> bool:
-        """Whether the other place is this one or below it."""
+        """Whether the other address is this address or below it."""
         same = (self.scheme, self.host) == (other.scheme, other.host)
         return same and other.segments[: len(self.segments)] == self.segments
 
@@ -83,17 +83,17 @@ class Roots:
     """The folders and addresses below which sources may lie; `of(None)` allows everything."""
 
     allowed: tuple[Address, ...] | None
-    given: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: Iterable[str | os.PathLike[str]] | None) -> Roots:
-        """Roots as the operator names them; a relative folder is relative to the current one."""
-        if given is None:
+    def of(cls, named: Iterable[str | os.PathLike[str]] | None) -> Roots:
+        """Roots as the operator names them; a relative folder begins at the current folder."""
+        if named is None:
             return cls(None)
-        if isinstance(given, str | os.PathLike):
+        if isinstance(named, str | os.PathLike):
             # A text is a list of its letters, "/" among them, which would allow the whole disk.
-            given = [given]
-        roots = list(given) if isinstance(given, Iterable) else [given]
+            named = [named]
+        roots = list(named) if isinstance(named, Iterable) else [named]
         if not all(isinstance(root, str | os.PathLike) for root in roots):
             raise StreamError("bad-source", "roots are no list of paths", hint='Write for example ["/data/in"].')
         texts = tuple(os.fspath(root) for root in roots)
@@ -104,7 +104,7 @@ class Roots:
         return cls(tuple(address(text) for text in texts), texts)
 
     def check(self, stream: Stream) -> None:
-        """Refuse a stream's source that reads anything else; one handed over as a DataFrame is the caller's own."""
+        """Refuse a stream's source that reads anything else; a stream that is a DataFrame is the caller's own."""
         if self.allowed is None or stream.source is None:
             return
         name, source, path = stream.name, stream.source, stream.path
@@ -129,9 +129,9 @@ class Roots:
 
     def _check_path(self, name: str, path: str) -> None:
         assert self.allowed is not None
-        place = address(path)
-        if not any(root.holds(place) for root in self.allowed):
-            where = ", ".join(self.given) or "none"
+        source = address(path)
+        if not any(root.holds(source) for root in self.allowed):
+            where = ", ".join(self.texts) or "none"
             raise _outside(
                 f"stream {name!r}: {path[:200]!r} is outside of the roots that its operator allows",
                 f"Roots are: {where}. Put the files below one of them, or have the operator add a root.",
@@ -139,7 +139,7 @@ class Roots:
 
 
 def address(text: str) -> Address:
-    """The place that a path or an address names; a local one is followed to where it really is.
+    """The address that a text names; a local path is followed to where it really leads.
 
     >>> address("s3a://bucket/a/b").segments
     ('a', 'b')
@@ -149,13 +149,13 @@ def address(text: str) -> Address:
     check_text(text, "path", MAX_PATH)
     if _PATTERN.search(text):
         raise _outside(f"the path {text[:200]!r} is a pattern", "Name one folder, without * ? [ ] { } and \\.")
-    found = _SCHEME.fullmatch(text)
+    scheme_and_rest = _SCHEME.fullmatch(text)
     if text.startswith("//"):
         # Hadoop reads //host/folder as an address without a scheme, where the disk reads /host/folder.
         raise _outside(f"the path {text[:200]!r} begins with //", "Begin it with one /.")
-    if found is None:
+    if scheme_and_rest is None:
         return Address("", "", _followed(text))
-    scheme, rest = found[1].lower(), found[2]
+    scheme, rest = scheme_and_rest[1].lower(), scheme_and_rest[2]
     if scheme == "file":
         local = rest.removeprefix("//") if rest.startswith("///") else rest
         if not local.startswith("/") or local.startswith("//") or "%" in local:
@@ -171,10 +171,10 @@ def address(text: str) -> Address:
 
 def _followed(path: str) -> tuple[str, ...]:
     """Where a local path really leads. Hadoop takes `..` back by text, before links are followed; a disk after that."""
-    found = os.path.realpath(path)
-    if found != os.path.realpath(os.path.normpath(path)):
+    real = os.path.realpath(path)
+    if real != os.path.realpath(os.path.normpath(path)):
         raise _outside(f"the path {path[:200]!r} goes back from where a link leads", "Name the folder without '..'.")
-    return _segments(found)
+    return _segments(real)
 
 
 def _segments(path: str) -> tuple[str, ...]:

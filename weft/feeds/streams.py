@@ -24,7 +24,7 @@ DEFAULT_AHEAD = "1 day"
 # How a configuration, which knows no None, says that there is no limit.
 ANY = "any"
 
-# A stream's name is part of the names of files, and Linux takes 255 bytes for one.
+# A stream's name is part of the names of files, and Linux takes 255 bytes for a name.
 MAX_NAME = 60
 MAX_PATH = 4096
 MAX_COLUMN = 255
@@ -45,7 +45,7 @@ Columns = tuple[tuple[str, DataType], ...]
 class Stream:
     """A registered stream, the first kind of feed.
 
-    `source` is None for one that is handed over as a DataFrame each time.
+    `source` is None for a stream that is handed over as a DataFrame each time.
     """
 
     name: str
@@ -58,9 +58,9 @@ class Stream:
     # How far ahead of the clock an event time may be, None for any distance.
     max_ahead: timedelta | None = None
     # Columns of a DataFrame that queries cannot compute with, and their types in Spark's words: no part of what the
-    # stream is, only of what is said when somebody asks for one.
+    # stream is, only of what is said when somebody asks for such a column.
     unusable: tuple[tuple[str, str], ...] = ()
-    # How a path that was given as a relative one is kept: from the state folder on, since both move together.
+    # A path that the user wrote as relative, as it is kept: from the state folder on, since both move together.
     kept_path: str | None = None
     # Of such a path: where the files were when the stream was added, and where Spark's notes have them.
     first_path: str | None = None
@@ -99,14 +99,15 @@ class Stream:
 
     def stored(self) -> dict[str, Any]:
         """The definition for the catalog, with columns of other types and a path that may begin at the state folder."""
-        stored = {**self.definition(), **({"unusable": [list(one) for one in self.unusable]} if self.unusable else {})}
+        unusable = {"unusable": [list(column) for column in self.unusable]} if self.unusable else {}
+        stored = {**self.definition(), **unusable}
         if self.kept_path is None:
             return stored
-        places = {"first_path": self.first_path or self.path, "noted_path": self.noted_path or self.path}
-        return {**stored, "path": self.kept_path, **places}
+        paths = {"first_path": self.first_path or self.path, "noted_path": self.noted_path or self.path}
+        return {**stored, "path": self.kept_path, **paths}
 
     def differences(self, other: Stream) -> str:
-        """What is another in another definition, key by key."""
+        """What differs in another definition, key by key."""
         before, after = _texts(self), _texts(other)
         keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
         return "; ".join(f"{key} was {before.get(key, 'not given')}, is {after.get(key, 'not given')}" for key in keys)
@@ -124,7 +125,7 @@ class Stream:
             kept["source"],
             kept["path"] if relative is None else os.path.normpath(f"{folder}/{relative}"),
             kept["options"],
-            # A stream from before there was a limit has the usual one.
+            # A stream from before there was a limit has the usual limit.
             _ahead(kept.get("max_ahead", DEFAULT_AHEAD)),
             tuple((column, kind) for column, kind in kept.get("unusable", ())),
             relative,
@@ -175,25 +176,25 @@ def define_stream(
     for column, _ in columns:
         check_text(column, "name of a column", MAX_COLUMN)
     # {rows} is where the text of a statement gets the name of its batch.
-    inside = next((one for one, _ in columns if one.lower().startswith("weft_") or "{rows}" in one), None)
+    inside = next((column for column, _ in columns if column.lower().startswith("weft_") or "{rows}" in column), None)
     if inside is not None:
         raise StreamError(
             "bad-name", f"{inside!r} cannot name a column: Weft uses such names itself", hint="Rename it."
         )
     wanted = event_time.lower() if isinstance(event_time, str) else None
-    found = next((column for column, _ in columns if column.lower() == wanted), None)
+    timed = next((column for column, _ in columns if column.lower() == wanted), None)
     kinds = {column: str(kind) for column, kind in (*columns, *unusable)}
     other = next((column for column, _ in unusable if column.lower() == wanted), None)
-    if found is None and other is None:
+    if timed is None and other is None:
         raise StreamError(
             "no-event-time",
             f"stream {name!r} has no column {event_time!r} to take its time from",
             hint=f"Its columns are {', '.join(column for column, _ in columns)}.",
         )
-    if found is None or dict(columns)[found] != TIMESTAMP:
+    if timed is None or dict(columns)[timed] != TIMESTAMP:
         raise StreamError(
             "bad-event-time",
-            f"column {found or other!r} is {kinds[found or other or '']}, not timestamp",
+            f"column {timed or other!r} is {kinds[timed or other or '']}, not timestamp",
             hint="Declare it as timestamp, or cast it in the DataFrame that you hand over.",
         )
     delay = parse_duration(watermark)
@@ -207,8 +208,8 @@ def define_stream(
         path = os.fspath(path)
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
         check_text("" if text is None else text, what, longest)
-    given = _options(name, options, columns)
-    return Stream(name, columns, found, delay, source, path, given, _ahead(max_ahead), unusable)
+    texts = _options(name, options, columns)
+    return Stream(name, columns, timed, delay, source, path, texts, _ahead(max_ahead), unusable)
 
 
 def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -> dict[str, str]:
@@ -216,27 +217,27 @@ def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -
     if not isinstance(options, Mapping | None) or not all(isinstance(key, str) for key in options or ()):
         hint = 'Write for example options={"header": "true"}.'
         raise StreamError("bad-option", f"the options of stream {stream!r} have no names that are texts", hint=hint)
-    given = {key: str(value) for key, value in (options or {}).items()}
-    for key, value in given.items():
+    texts = {key: str(value) for key, value in (options or {}).items()}
+    for key, value in texts.items():
         check_text(key, "name of an option", MAX_OPTION)
         # A separator may well be a tab; no option is NUL, which ends a text for programs in C.
         check_text(value.replace("\t", " ").replace("\n", " ").replace("\r", " "), f"option {key!r}", MAX_OPTION)
-    # Spark reads the names of options in any case, and takes either of two that are one.
-    once = {key.lower(): key for key in given}
-    twice = next((key for key in given if once[key.lower()] != key), None)
+    # Spark reads the names of options in any case, and takes either of two that differ in case only.
+    once = {key.lower(): key for key in texts}
+    twice = next((key for key in texts if once[key.lower()] != key), None)
     if twice is not None:
         raise StreamError(
             "bad-option",
             f"the options {twice[:60]!r} and {once[twice.lower()][:60]!r} of stream {stream!r} are one to Spark",
             hint="Leave one of them out.",
         )
-    _check_rows_kept(stream, {key.lower(): value for key, value in given.items()}, columns)
-    return given
+    _check_rows_kept(stream, {key.lower(): value for key, value in texts.items()}, columns)
+    return texts
 
 
-def _check_rows_kept(stream: str, given: Mapping[str, str], columns: Columns) -> None:
+def _check_rows_kept(stream: str, options: Mapping[str, str], columns: Columns) -> None:
     """Refuse options, their names in lower case, by which rows or values are lost and nobody hears of it."""
-    mode, column = given.get("mode", "PERMISSIVE"), given.get(CORRUPT_OPTION)
+    mode, column = options.get("mode", "PERMISSIVE"), options.get(CORRUPT_OPTION)
     if mode.upper() != "PERMISSIVE":
         raise StreamError(
             "bad-option",
@@ -244,10 +245,10 @@ def _check_rows_kept(stream: str, given: Mapping[str, str], columns: Columns) ->
             hint="Leave mode out: rows that cannot be parsed go to engine.dead_letters().",
         )
     for key, what in LOSING.items():
-        if given.get(key, "false").lower() != "false":
+        if options.get(key, "false").lower() != "false":
             raise StreamError(
                 "bad-option",
-                f"{key}={given[key][:60]} would {what}, and so lose rows of stream {stream!r}",
+                f"{key}={options[key][:60]} would {what}, and so lose rows of stream {stream!r}",
                 hint="Leave it out: files that cannot be read go to engine.dead_letters(), any other stops the stream.",
             )
     # Spark looks for that column by its very name; without it, values that do not fit their type would be NULL.
@@ -273,12 +274,12 @@ def _ahead(text: Duration | None) -> timedelta | None:
 
 
 def check_text(text: str, what: str, longest: int) -> None:
-    """Refuse a text with control characters or lone surrogates, or one that is far too long; and what is no text."""
+    """Refuse a text with control characters or lone surrogates, or a text that is far too long; and what is no text."""
     if not isinstance(text, str):
         raise StreamError("bad-source", f"the {what} {str(text)[:60]!r} is no text", hint="Put it in quotes.")
     if len(text) > longest:
         raise StreamError("bad-source", f"the {what} has more than {longest} characters", hint="Use a shorter one.")
-    if any(unicodedata.category(one) in ("Cc", "Cs") for one in text):
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
         raise StreamError("bad-source", f"the {what} {text[:60]!r} holds a control character", hint="Remove it.")
 
 

@@ -96,7 +96,7 @@ class Ticks(Protocol):
 
 
 class Runner:
-    """Starts and stops the streaming query of one stream."""
+    """Starts and stops the streaming query of a stream."""
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class Runner:
             return gone
 
     def _reason(self, error: BaseException) -> BaseException:
-        """Our own error where the tick raised one; Spark wraps it beyond recognition.
+        """The error that the tick raised, where it did; Spark wraps it beyond recognition.
 
         It is made once: what the catalog says of the stream is another thing when this engine has said how it ended.
         """

@@ -35,7 +35,7 @@ class StateFolder:
         except BaseException:
             self.catalog.close()
             raise
-        # Readers get a thread each; ticks, of which there is one at a time, get all cores.
+        # Readers get a thread each; ticks, which run in turn, get all cores.
         self.duck, self._worker = Duck(), Duck(threads=os.cpu_count() or 1)
         with self.catalog.read() as snapshot:
             self.cache = TableCache(self.files, names=snapshot.names())

@@ -42,7 +42,7 @@ class Worker:
 
 
 class StopSignals:
-    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second one leaves at once."""
+    """Ctrl-C and SIGTERM ask to stop, as long as this lasts; a second signal leaves at once."""
 
     def __init__(self) -> None:
         self.asked = threading.Event()
@@ -55,21 +55,21 @@ class StopSignals:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        for one, handler in self._before.items():
-            signal.signal(one, handler)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def take(self) -> None:
         """Handle the signals from now on; again after Spark's start, which brings a handler that cancels its jobs."""
         if threading.current_thread() is threading.main_thread():
-            for one in (signal.SIGINT, signal.SIGTERM):
-                handler = signal.signal(one, self._handle)
-                self._before.setdefault(one, handler)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.signal(number, self._handle)
+                self._before.setdefault(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if not self.asked.is_set():
             self._first = time.monotonic()
             self.asked.set()
-        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second one.
+        # A wrapper such as `timeout` passes a signal on that the whole group got already: that is no second signal.
         elif time.monotonic() - self._first > SAME_SIGNAL_SECONDS:
             # As safe as a crash, which loses nothing; an exception here would meet Spark's bridge in mid-call, and
             # libraries would tell of what is not closed.

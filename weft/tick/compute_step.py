@@ -34,7 +34,7 @@ ATTEMPTS = 5
 
 
 class ComputeStep:
-    """Computes the batches of one stream. Its seconds go under `plan`, `spark`, `merge` and `mend`."""
+    """Computes the batches of a stream. Its seconds go under `plan`, `spark`, `merge` and `mend`."""
 
     def __init__(self, planner: Planner, registry: Registry, backend: Backend) -> None:
         self._planner, self._registry, self._backend = planner, registry, backend

@@ -54,7 +54,7 @@ log = logging.getLogger("weft.tick")
 
 
 class Ticker:
-    """Runs the ticks of one stream, one at a time, and holds its newest committed state."""
+    """Runs the ticks of a stream in turn, and holds its newest committed state."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Logs that programs can read: one JSON object a line, with everything that the log call knew.
+"""Logs that programs can read: a JSON object a line, with everything that the log call knew.
 
 Weft logs through Python's own `logging`, under `weft`: `weft.tick.ticker` for ticks, left-out rows and stopped queries,
 `weft.store` for files and the catalog. Nothing is written until somebody asks for it, here or with a handler.
@@ -18,7 +18,7 @@ _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "ta
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON: time (UTC), level, logger, message, and the fields of the call."""
+    """A record as a line of JSON: time (UTC), level, logger, message, and the fields of the call."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {

@@ -43,7 +43,7 @@ def stream_metrics(
     told: Mapping[str, Any],
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What `engine.metrics()` says of one stream; docs/api.md has the meaning of every key.
+    """What `engine.metrics()` says of a stream; docs/api.md has the meaning of every key.
 
     `told` is the newest tick that this process ran, `plan` the plan in numbers, as far as this process knows them.
     """

@@ -25,14 +25,14 @@ RUNNING, AT_REST, FAILED, UNKNOWN = "running", "at rest", "failed", "unknown"
 MAX_ERROR = 500
 # The key of what is said that is for programs alone.
 MARKS = "marks"
-# What goes wrong where two engines run on one checkpoint: neither finds what it left there, or what it may commit.
+# What goes wrong where two engines run on the same checkpoint: neither finds what it left there, or what it may commit.
 CONTENDED = frozenset({"offsets-differ", "batches-missing", "batch-forgotten", "tick-not-newer", "segments-changed"})
 # What Spark says when another Spark has written into its log.
 CONCURRENT = "CONCURRENT_STREAM_LOG_UPDATE"
 
 
 class StreamStatus:
-    """Says how one stream fares in this process. Saying it never fails: the stream's own error is what matters."""
+    """Says how a stream fares in this process. Saying it never fails: the stream's own error is what matters."""
 
     def __init__(self, catalog: Catalog, stream: str) -> None:
         self._catalog, self._stream, self._key = catalog, stream, uuid4().hex

@@ -1,0 +1,207 @@
+"""A batch of rows that a test feeds, computed by DuckDB as Spark would compute it, and by Spark where only Spark can.
+
+Every row becomes a partial row of its own; merging these by their keys, as the engine merges files, is a node's answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
+from weft.algebra.windows import micros
+from weft.backend.merge import duck_identifier, merge_sql
+from weft.backend.render import duck_sql
+from weft.engine import Engine
+from weft.errors import StreamError
+from weft.feeds.streams import Stream
+from weft.plan.dimensions import Dimension, lowest
+from weft.plan.network import Network, Node
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.segments.types import arrow_type, duck_literal, duck_type
+from weft.spark.arrived import SparkBatch
+from weft.spark.batch import BatchOutput, project
+from weft.spark.checkpoint import BatchMark
+from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
+from weft.spark.level0 import Statement
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> pa.Table:
+    """The rows as a table of the stream's columns and types."""
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in stream.columns])
+    rows = rows if isinstance(rows, pa.Table) else list(rows)
+    names = rows.column_names if isinstance(rows, pa.Table) else sorted({name for row in rows for name in row})
+    if strange := [name for name in names if name not in schema.names]:
+        raise StreamError(
+            "unknown-column",
+            f"stream {stream.name!r} has no column {strange[0]!r}",
+            hint=f"Known names: {', '.join(schema.names)}.",
+        )
+    if isinstance(rows, pa.Table):
+        return conform(rows, schema)
+    moments = [field.name for field in schema if pa.types.is_timestamp(field.type)]
+    return pa.Table.from_pylist([{**row, **{name: _moment(row.get(name)) for name in moments}} for row in rows], schema)
+
+
+def _moment(value: Any) -> Any:
+    value = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+@dataclass(frozen=True)
+class FedBatch:
+    """A batch of rows that were fed, computed by DuckDB, and by Spark what only Spark can compute."""
+
+    mark: BatchMark
+    rows: pa.Table
+    stream: Stream
+    engine: Engine
+
+    def on_spark(self) -> SparkBatch:
+        """The same batch, all of it on Spark."""
+        frame = self.engine.spark.createDataFrame(self.rows)
+        return SparkBatch(project(frame, self.stream), self.mark, self.stream)
+
+    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+        """The partial rows of the base nodes."""
+        alive = self._alive()
+        moments = _micros(alive[self.stream.event_time])
+        lines = partial_row_sql(network)
+        if lines is None:
+            return self.on_spark().aggregate(network, parts)
+        partials = {node.id: self._partial(node, lines[node.id], alive, moments) for node in network.base}
+        return BatchOutput(len(self.rows), len(self.rows) - len(alive), max(moments, default=None), partials)
+
+    def _partial(self, node: Node, lines: str, alive: pa.Table, moments: list[int]) -> pa.Table:
+        number = self.mark.batch_id
+        starts = [number if node.slicing is None else node.slicing.floor(moment) for moment in moments]
+        table = alive.append_column(START, pa.array(starts, pa.int64()))
+        keys = [(duck_identifier(name), name) for name in (START, *(dimension.name for dimension in node.dimensions))]
+        merged = self.engine.duck.run(merge_sql(f"({lines})", keys, node.statistics), {"fed": table})
+        merged = merged.append_column(LATE, pa.repeat(pa.scalar(ON_TIME, pa.int64()), len(merged)))
+        merged = merged.append_column(LEVEL, pa.repeat(pa.scalar(0, pa.int8()), len(merged)))
+        return conform(merged, row_schema(node.dimensions, node.statistics))
+
+    def _alive(self) -> pa.Table:
+        return self.rows.filter(pa.array([reason is None for reason in self._reasons()], pa.bool_()))
+
+    def _reasons(self) -> list[str | None]:
+        """Why each row counts for nothing, None for a row that counts."""
+        ahead = self.stream.max_ahead
+        latest = LAST_MOMENT if ahead is None else micros(datetime.now(UTC) - EPOCH + ahead)
+        return [_reason(moment, latest) for moment in _micros(self.rows[self.stream.event_time])]
+
+    def dead_letters(self, count: int) -> DeadLetters:
+        """The rows that count for nothing, each with its reason."""
+        lines: list[dict[str, Any]] = [
+            {"tick": self.mark.batch_id, "reason": reason, "source": "", "row": json.dumps(row, default=str)}
+            for reason, row in zip(self._reasons(), self.rows.to_pylist(), strict=True)
+            if reason is not None
+        ]
+        return DeadLetters(dict(Counter(line["reason"] for line in lines)), pa.Table.from_pylist(lines, LETTERS))
+
+    def cleaned(self) -> tuple[FedBatch, DeadLetters]:
+        """The batch without the rows that count for nothing, and these rows."""
+        return replace(self, rows=self._alive()), self.dead_letters(len(self.rows))
+
+    def guilty(self, fails: Callable[[FedBatch], object]) -> FedBatch | None:
+        """A row that fails by itself, as a batch."""
+        left = self
+        while len(left.rows) > 1:
+            half = len(left.rows) // 2
+            first, second = (replace(left, rows=rows) for rows in (left.rows.slice(0, half), left.rows.slice(half)))
+            left = first if fails(first) else second
+        return left if fails(left) else None
+
+    def values(self, columns: Sequence[str]) -> dict[str, str | None]:
+        """These columns of a batch of a single row as text."""
+        row = self.rows.select(columns).to_pylist()[0]
+        return {name: None if value is None else str(value) for name, value in row.items()}
+
+    def jobs(self) -> int:
+        """How many Spark jobs there were: none that anybody counts."""
+        return 0
+
+    @contextmanager
+    def held(self) -> Iterator[FedBatch]:
+        """The batch itself: its rows are the same whenever they are looked at."""
+        yield self
+
+
+def _reason(moment: int | None, latest: int) -> str | None:
+    if moment is None:
+        return NO_TIME
+    if not FIRST_MOMENT <= moment <= LAST_MOMENT:
+        return BEHIND if moment < FIRST_MOMENT else AHEAD
+    return AHEAD if moment > latest else None
+
+
+def _micros(column: pa.ChunkedArray) -> list[Any]:
+    moments: list[Any] = pc.cast(column, pa.int64()).to_pylist()
+    return moments
+
+
+def partial_row_sql(network: Network) -> dict[str, str] | None:
+    """SQL of the partial rows of every base node; None where an expression is not portable."""
+    try:
+        return {node.id: _node_sql(node, network) for node in network.base}
+    except TypeError:
+        return None
+
+
+def _node_sql(node: Node, network: Network) -> str:
+    """SQL of a partial row for every row of `fed`; merging them by their keys is the node's answer."""
+    cuts = dict(network.cuts)
+    named = [(_key(key, cuts.get(key.name, ())), key.name) for key in node.dimensions]
+    named += [(_single(statistic), statistic.name) for statistic in node.statistics]
+    return f"SELECT {', '.join([START, *(f'{sql} AS {duck_identifier(name)}' for sql, name in named)])} FROM fed"
+
+
+def _key(dimension: Dimension, cuts: Sequence[Any]) -> str:
+    """A dimension of a row: its value, or the greatest cut at or below it. For Spark both zeros are the same group."""
+    value = _over_rows(dimension.expression)
+    if dimension.cells:
+        points = (duck_literal(Literal(cut, dimension.type)) for cut in sorted({lowest(dimension.type), *cuts}))
+        return f"list_max(list_filter([{', '.join(points)}], lambda weft_cut: weft_cut <= {value}))"
+    return f"({value} + CAST(0 AS {duck_type(dimension.type)}))" if dimension.type.is_fractional else value
+
+
+# A value with what it is ordered by, as it is stored.
+EXTREME = "struct_pack(o := {1}, p := {0} IS NOT NULL, v := {0})"
+# A statistic of a single row that counts, over its arguments; {t} is the type that it is stored in.
+SINGLE = {
+    "count": "CAST({0} IS NOT NULL AS BIGINT)",
+    "sum": "CAST({0} AS {t})",
+    "wide_sum": "CAST({0} AS {t})",
+    "squares": "CAST(CAST({0} AS HUGEINT) * CAST({0} AS HUGEINT) AS {t})",
+    "m2": "CASE WHEN {0} IS NOT NULL THEN CAST(0 AS DOUBLE) END",
+    **dict.fromkeys(("min", "max", "bool_and", "bool_or"), "{0}"),
+    **dict.fromkeys(("least", "greatest"), f"CASE WHEN {{1}} IS NOT NULL THEN {EXTREME} END"),
+}
+
+
+def _single(statistic: Statistic) -> str:
+    """A statistic over a single row."""
+    arguments = [f"({_over_rows(argument)})" for argument in statistic.arguments] or ["1"]
+    sql = SINGLE[statistic.basic].format(*arguments, t=duck_type(statistic.type))
+    return sql if statistic.where is None else f"CASE WHEN {_over_rows(statistic.where)} THEN {sql} END"
+
+
+def _over_rows(expression: Expression) -> str:
+    """An expression over the columns of a row as DuckDB's SQL; raises TypeError where it is not portable."""
+
+    def slot(part: Expression) -> Expression | None:
+        return Slot(part.name, part.type) if isinstance(part, Column) else None
+
+    return duck_sql(transform(expression, slot), {})
