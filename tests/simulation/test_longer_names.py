@@ -39,7 +39,7 @@ def answers(world: World) -> dict[str, list[object]]:
 def test_a_state_with_short_names_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     twin: dict[int, dict[str, list[object]]] = {}
     with monkeypatch.context() as before:
-        before.setattr(expressions, "DIGITS", 12)
+        before.setattr(expressions, "IDENTITY_DIGITS", 12)
         world.run(QUERIES)
         for number in range(12):
             tick(world, number)

@@ -79,7 +79,8 @@ def _rewrite(node: Expression) -> Expression:
         case Call(function="coalesce"):
             return _coalesce(node)
         case Call(function="greatest" | "least"):
-            parts = _ordered(node.arguments)
+            # Of -0.0 and 0.0, which are equal, the first is the answer: their order is part of the meaning.
+            parts = tuple(dict.fromkeys(node.arguments)) if node.type.is_fractional else _ordered(node.arguments)
             return parts[0] if len(parts) == 1 else replace(node, arguments=parts)
         case Cast():
             return _cast(node)

@@ -12,7 +12,17 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.duck import Duck
-from weft.backend.interface import ALL, BackendError, FinishedRun, Finishing, Merge, Rows, Selection, Source
+from weft.backend.interface import (
+    ALL,
+    BackendDown,
+    BackendError,
+    FinishedRun,
+    Finishing,
+    Merge,
+    Rows,
+    Selection,
+    Source,
+)
 from weft.backend.merge import merge_sql
 from weft.backend.runs import runs, runs_of
 from weft.backend.statements import finishing_sql, members_sql, selection_sql, starts_sql
@@ -22,6 +32,15 @@ from weft.segments.files import Files, Written
 from weft.segments.roll import REQUEST, common_roll, is_on_roll, roll_of, with_roll
 from weft.segments.rows import START, conform
 from weft.segments.segment import SegmentRow
+
+# What DuckDB raises when it fails itself; all else is about what it was asked.
+DOWN = (
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.ConnectionException,
+    duckdb.InterruptException,
+    duckdb.FatalException,
+)
 
 INDEX_BYTES = 64 * 2**20
 
@@ -152,6 +171,8 @@ class DriverBackend:
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         try:
             return self._duck.run(sql, tables)
+        except DOWN as error:
+            raise BackendDown(str(error)) from error
         except duckdb.Error as error:
             raise BackendError(str(error)) from error
 

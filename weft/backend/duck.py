@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from weft.backend.functions import install
+from weft.errors import EngineError
 
 # The share of the machine's memory for a DuckDB; an engine has two, beside the JVM and everything else.
 MEMORY_SHARE = 0.4
@@ -28,6 +29,9 @@ SETTINGS = (
 )
 
 
+REOPEN = "Open the state again: weft.Engine(...)."
+
+
 class Duck:
     """A DuckDB that runs SQL over Arrow tables; threads may share it, and each gets a cursor of its own.
 
@@ -43,9 +47,12 @@ class Duck:
             self._root.execute(setting)
         # By thread, and not thread-local: a cursor that outlives close() in any thread is reported as a leak at exit.
         self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
+        self._closed = False
 
     def run(self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """The answer of a SELECT over the tables by name."""
+        if self._closed:
+            raise EngineError("engine-closed", "the engine is closed", hint=REOPEN)
         cursor = self._cursor()
         for name, table in tables.items():
             cursor.register(name, table)
@@ -63,6 +70,7 @@ class Duck:
 
     def close(self) -> None:
         """End the cursors of all threads."""
+        self._closed = True
         for cursor in self._cursors.values():
             cursor.close()
         self._cursors.clear()

@@ -34,6 +34,10 @@ class BackendError(Exception):
     """Rows could not be merged or an expression over them not computed, as on a total too large for its type."""
 
 
+class BackendDown(BackendError):
+    """The backend itself failed, whatever it was asked: no memory, no disk, no connection."""
+
+
 class Rows(Protocol):
     """Rows that a backend holds: how many, and the least and the greatest start among them, None where there are none.
 

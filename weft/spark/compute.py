@@ -8,7 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from weft.backend.interface import Backend, Rows
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from weft.backend.interface import Backend, BackendDown, BackendError, Rows
+from weft.errors import EngineError, StateError
 from weft.plan.isolate import failing_alike, find_culprits, find_misfits, suspected_columns
 from weft.plan.needs import Needs
 from weft.plan.network import Network, build_network
@@ -26,6 +30,8 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 log = logging.getLogger("weft.spark")
 # Culprits are known by trials; to say on which row they fail may take as many again, and this many in any case.
 PATIENCE = 100
+# What an expression that fails on a row raises, on Spark or where partial rows are merged.
+OF_DATA = (PySparkException, Py4JError, BackendError)
 # How the reason begins where a query fails only beside other queries.
 TOGETHER = "fails together with queries that were registered before it"
 # A bad row mostly fails many queries: so many rows that other queries failed on are tried before another is sought.
@@ -85,6 +91,8 @@ def blame(
     gone, and which queries would have failed is not known.
     """
 
+    raised: list[Exception] = []
+
     def trial(names: Sequence[str], batch: Arrived = batch, *, apart: bool = False) -> str:
         try:
             network = build_network(stream, {name: queries[name] for name in names})
@@ -93,6 +101,7 @@ def blame(
         except Exception as error:
             if is_of_infrastructure(error):
                 raise
+            raised.append(error)
             return reason_of(error) or type(error).__name__
         return ""
 
@@ -100,6 +109,9 @@ def blame(
         return {}
     alike = failing_alike(queries)
     culprits = find_culprits(list(alike), trial)
+    if 1 < len(alike) == len(culprits) and not any(isinstance(error, OF_DATA) for error in raised):
+        # Whatever every query raises alone, and no expression does, is no query's fault.
+        raise raised[-1]
     columns = {name: suspected_columns(queries[name]) for name in culprits}
     culprits = _told_on_rows(batch, culprits, columns, lambda name, part: trial([name], part))
     blamed = {name: reason for first, reason in culprits.items() for name in alike[first]}
@@ -111,8 +123,11 @@ def blame(
 
 
 def is_of_infrastructure(error: Exception) -> bool:
-    """Whether something around the queries failed: an executor, a disk, a connection."""
-    return isinstance(error, OSError) or lost_with_executor(error) or is_nobodys_fault(error)
+    """Whether something around the queries failed: an executor, a disk, a connection, memory, the engine itself."""
+    if isinstance(error, OSError | MemoryError | BackendDown | EngineError | StateError):
+        return True
+    no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+    return no_thread or lost_with_executor(error) or is_nobodys_fault(error)
 
 
 def _told_on_rows(

@@ -75,6 +75,7 @@ class Catalog:
         self._clock = clock
         self._lock = threading.Lock()
         self._writing: int | None = None
+        self._closed = False
         self._url = parse_url(url)
         self._name = f"Catalog({self._url.render_as_string(hide_password=True)!r})"
         self._engine = _engine(self._url)
@@ -93,12 +94,19 @@ class Catalog:
         return self._name
 
     def close(self) -> None:
-        """Give back all connections; the catalog must not be used afterwards."""
+        """Give back all connections; who asks for a transaction afterwards is refused."""
+        self._closed = True
         self._engine.dispose()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            hint = "Open the state again: weft.Engine(...)."
+            raise EngineError("engine-closed", "the engine is closed", hint=hint)
 
     @contextmanager
     def read(self) -> Iterator[Snapshot]:
         """Open a consistent snapshot as of now; it never waits for a writer and no writer waits for it."""
+        self._check_open()
         with self._refusals(), self._snapshot() as connection:
             # A snapshot starts with its first read: that read happens now, and not with the caller's first.
             _stored_format(connection, self._name)
@@ -107,6 +115,7 @@ class Catalog:
     @contextmanager
     def write(self) -> Iterator[Writer]:
         """Open a write transaction: committed when the block ends, rolled back by any error in it."""
+        self._check_open()
         with self._refusals(), self._exclusive() as connection:
             # A newer Weft may have migrated the catalog since it was opened here.
             _stored_format(connection, self._name)

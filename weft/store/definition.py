@@ -87,7 +87,7 @@ class QueryDefinition:
 
 def parse_keep(said: Duration) -> timedelta | None:
     """How long closed windows are kept; None for ever."""
-    if said == FOREVER:
+    if isinstance(said, str) and said.strip().lower() == FOREVER:
         return None
     keep = _parsed(said) if isinstance(said, str) else parse_duration(said)
     if keep < timedelta(0):

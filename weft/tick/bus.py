@@ -119,7 +119,7 @@ class Listener:
 def _call(callback: Callback, event: Event) -> None:
     try:
         callback(event)
-    except Exception:  # a listener's fault is its own
+    except BaseException:  # noqa: BLE001 - a listener's fault is its own, also where it means to end its thread
         log.exception("listener failed", extra={"listener": repr(callback), "event": type(event).__name__})
 
 
