@@ -86,10 +86,11 @@ class Engine:
 
     def __repr__(self) -> str:
         """The folder, how much is registered and whether anything runs, as this process knows it."""
-        streams, queries = len(self.registry.streams()), len(self.registry.queries())
+        if self._closed:
+            return f"<weft.Engine {self._folder.root!r}, closed>"
+        streams, queries = len(self.registry.streams()), self.registry.query_count()
         numbers = f"{streams} stream{'s' * (streams != 1)}, {queries} {'query' if queries == 1 else 'queries'}"
-        how = "closed" if self._closed else "running" if self._runners.any_active else "at rest"
-        return f"<weft.Engine {self._folder.root!r}, {numbers}, {how}>"
+        return f"<weft.Engine {self._folder.root!r}, {numbers}, {'running' if self._runners.any_active else 'at rest'}>"
 
     def __enter__(self) -> Engine:
         return self

@@ -95,6 +95,10 @@ class KnownRegistrations:
         """The names of the queries that this Weft accepts, of a stream or of all."""
         return list(self.queries(stream))
 
+    def query_count(self) -> int:
+        """How many queries are registered, accepted or not; nothing is compiled for that."""
+        return len(self._of(None))
+
     def stream_of(self, name: str) -> str | None:
         """The stream of a query as far as that is known without asking the catalog."""
         row = self._rows.get(name) if isinstance(name, str) else None
