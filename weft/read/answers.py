@@ -21,7 +21,8 @@ from weft.plan.finish import Finished, finished_candidates
 from weft.plan.route import Route
 from weft.read.finished import spans_of
 from weft.read.moments import Moment, datetime_of, moment_of
-from weft.read.reader import NEVER, Reader, in_one_pass, read_routes, result_schema
+from weft.read.reader import NEVER, Reader, in_one_pass, read_routes
+from weft.read.view import result_schema
 from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.state import StreamState

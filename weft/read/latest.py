@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from weft.algebra.windows import micros
 from weft.read.answers import Answers
-from weft.read.reader import NEVER, predicate_sql, result_schema
+from weft.read.reader import NEVER, predicate_sql
+from weft.read.view import result_schema
 from weft.registry.registered import Stay
 from weft.segments.rows import START
 from weft.store.source import slice_rows

@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 import pyarrow as pa
 
 from weft.algebra.expressions import Slot, walk
-from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliced, micros
 from weft.backend.interface import Backend, BackendError, FinishedRun, Selection, Source, Windows
 from weft.backend.merge import duck_identifier
@@ -23,12 +22,11 @@ from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.read.finished import Span
-from weft.read.view import View, build_view, columns_of
+from weft.read.view import View, build_view, columns_of, part_schema
 from weft.registry.registered import Registered, Stay
 from weft.segments.cache import RESULT_BYTES, Recent
-from weft.segments.rows import END, START, row_schema
+from weft.segments.rows import END, START
 from weft.segments.segment import SegmentRow
-from weft.segments.types import arrow_type
 from weft.store.source import no_rows, slice_rows, total_rows, window_rows
 from weft.store.state import StreamState, Synopsis
 
@@ -80,23 +78,21 @@ class Reader:
         """Read windows of a query that moved, from all its placements; `view` takes filtered rows."""
         window = stays[-1].needs.window
         assert isinstance(window, Sliced)
-        schema = result_schema(stays[-1].needs)
         if len(ends) > 1 and in_one_pass(window):
             rows_of = partial(_neighbours_rows, window, ends)
-            return self._run(view, schema, self._rows_of_stays(stays, view, state, END, rows_of))
-        tables = [schema.empty_table()]
+            return self._run(view, self._rows_of_stays(stays, view, state, END, rows_of))
+        tables = [view.result.empty_table()]
         for end in ends:
             window_of = partial(_window_rows, end - micros(window.range), end)
-            tables.append(self._run(view, schema, self._rows_of_stays(stays, view, state, END, window_of)))
+            tables.append(self._run(view, self._rows_of_stays(stays, view, state, END, window_of)))
         return pa.concat_tables(tables)
 
     def moved_totals(
         self, stays: Sequence[Stay], view: View, state: StreamState, promised: int, *, since: int | None = None
     ) -> pa.Table:
         """Read the totals of a query that moved; with `since`, only groups that changed in a later tick."""
-        schema = result_schema(stays[-1].needs, changes=since is not None)
         parts = self._rows_of_stays(stays, view, state, START, partial(_totals_rows, promised))
-        return self._run(view, schema, parts, since)
+        return self._run(view, parts, since)
 
     def _rows_of_stays(
         self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf
@@ -118,17 +114,17 @@ class Reader:
         self, needs: Needs, view: View, state: StreamState, routes: Sequence[Route], ends: Sequence[int]
     ) -> pa.Table:
         """Read the windows with these ends, oldest window first."""
-        window, schema = needs.window, result_schema(needs)
+        window = needs.window
         assert isinstance(window, Sliced)
         if not ends or any(chosen.node not in state.synopses for chosen in routes):
-            return schema.empty_table()
+            return view.result.empty_table()
 
         def read(rows_of: RowsOf) -> pa.Table:
             parts = [
-                [rows_of(state.synopses[chosen.node], columns, part_schema(needs, part))]
-                for part, (chosen, columns) in enumerate(zip(routes, view.columns, strict=True))
+                [rows_of(state.synopses[chosen.node], columns, schema)]
+                for chosen, columns, schema in zip(routes, view.columns, view.schemas, strict=True)
             ]
-            return self._run(view, schema, parts)
+            return self._run(view, parts)
 
         if len(ends) > 1 and in_one_pass(window):
             return read(partial(_neighbours_rows, window, ends))
@@ -148,26 +144,22 @@ class Reader:
                 FinishedRun(span.files[part], request, ends[span.first], ends[span.stop - 1]) for span in spans
             )
             parts.append([Selection((Source(runs),), (END, *columns))])
-        return self._run(view, result_schema(needs), parts)
+        return self._run(view, parts)
 
     def running(
         self, needs: Needs, view: View, state: StreamState, routes: Sequence[Route], *, since: int | None = None
     ) -> pa.Table:
         """Read the totals of a query without a window; with `since`, only groups that changed in a later tick."""
-        schema = result_schema(needs, changes=since is not None)
         parts = []
-        for part, (chosen, columns) in enumerate(zip(routes, view.columns, strict=True)):
-            types = part_schema(needs, part)
+        for chosen, columns, schema in zip(routes, view.columns, view.schemas, strict=True):
             node = state.synopses.get(chosen.node)
-            none = no_rows(START, columns, types)
-            parts.append([none if node is None else total_rows(node, columns, types, chosen.complete_from)])
-        return self._run(view, schema, parts, since)
+            none = no_rows(START, columns, schema)
+            parts.append([none if node is None else total_rows(node, columns, schema, chosen.complete_from)])
+        return self._run(view, parts, since)
 
-    def _run(
-        self, view: View, schema: pa.Schema, parts: Sequence[Sequence[Selection]], after: int | None = None
-    ) -> pa.Table:
+    def _run(self, view: View, parts: Sequence[Sequence[Selection]], after: int | None = None) -> pa.Table:
         try:
-            return self.backend.answer(view.sql, parts, schema, after=after)
+            return self.backend.answer(view.sql, parts, view.result, after=after)
         except BackendError as error:
             raise _explain(error) from error
 
@@ -217,28 +209,6 @@ class _Viewed:
 def _build_view(viewed: _Viewed, filtered: bool, changes: bool) -> View:
     needs = viewed.query.needs
     return build_view(replace(needs, residue=None) if filtered else needs, changes=changes)
-
-
-def part_schema(needs: Needs, part: int) -> pa.Schema:
-    """Return the columns that the rows of a part have in every node that stores them."""
-    read = needs.parts[part]
-    statistics = {need for statistic in read.statistics for need in (statistic, *statistic.needs)}
-    return row_schema(tuple(read.dimensions), tuple(statistics))
-
-
-def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
-    """Return the columns of a result: the window first, then the select list under its own names."""
-    moment = arrow_type(TIMESTAMP)
-    lead = [(tick_column(needs), pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
-    return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
-
-
-def tick_column(needs: Needs) -> str:
-    """Name the column with the tick of a change: `tick`, or where the query has such a column, `weft_tick`."""
-    taken, name = {item.name.lower() for item in needs.select}, "tick"
-    while name in taken:
-        name = f"weft_{name}"
-    return name
 
 
 def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:

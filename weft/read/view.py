@@ -9,23 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from weft.aggregates.rules import Holistic, Plain
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Slot, WindowPart, walk
+from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliding, micros
 from weft.backend.merge import duck_identifier, merge_sql
 from weft.backend.render import duck_sql
 from weft.plan.needs import Measure, Needs, Part
-from weft.segments.rows import END
-from weft.segments.types import duck_type
+from weft.segments.rows import END, row_schema
+from weft.segments.types import arrow_type, duck_type
 
 
 @dataclass(frozen=True)
 class View:
-    """The SQL of a query, with `{part0}`, `{part1}`.. for the sources of its parts, and the columns they need."""
+    """The SQL of a query, with `{part0}`, `{part1}`.. for the sources of its parts, and the columns they need.
+
+    `schemas` have the types of the columns that rows of each part are stored with, `result` has those of the answer.
+    """
 
     sql: str
     columns: tuple[tuple[str, ...], ...]
+    schemas: tuple[pa.Schema, ...]
+    result: pa.Schema
 
 
 def build_view(needs: Needs, *, changes: bool = False) -> View:
@@ -44,7 +52,31 @@ def build_view(needs: Needs, *, changes: bool = False) -> View:
     ]
     rows = f"SELECT {', '.join(wanted) or '1'} FROM {joined}"
     columns = tuple(columns_of(needs, part) for part in needs.parts)
-    return View(f"WITH {tables}, finished AS ({rows}) {_final(needs, keys, changes=changes)}", columns)
+    schemas = tuple(part_schema(needs, index) for index in range(len(parts)))
+    sql = f"WITH {tables}, finished AS ({rows}) {_final(needs, keys, changes=changes)}"
+    return View(sql, columns, schemas, result_schema(needs, changes=changes))
+
+
+def part_schema(needs: Needs, part: int) -> pa.Schema:
+    """Return the columns that the rows of a part have in every node that stores them."""
+    read = needs.parts[part]
+    statistics = {need for statistic in read.statistics for need in (statistic, *statistic.needs)}
+    return row_schema(tuple(read.dimensions), tuple(statistics))
+
+
+def result_schema(needs: Needs, *, changes: bool = False) -> pa.Schema:
+    """Return the columns of a result: the window first, then the select list under its own names."""
+    moment = arrow_type(TIMESTAMP)
+    lead = [(tick_column(needs), pa.int64())] if changes else [(name, moment) for name in needs.window.lead]
+    return pa.schema([*lead, *((item.name, arrow_type(item.expression.type)) for item in needs.select)])
+
+
+def tick_column(needs: Needs) -> str:
+    """Name the column with the tick of a change: `tick`, or where the query has such a column, `weft_tick`."""
+    taken, name = {item.name.lower() for item in needs.select}, "tick"
+    while name in taken:
+        name = f"weft_{name}"
+    return name
 
 
 def _keys(needs: Needs) -> list[str]:
