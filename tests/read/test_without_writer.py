@@ -105,6 +105,21 @@ def test_nobody_who_reads_waits_for_registrations(engine: weft.Engine, monkeypat
     assert engine.query("new").status == "registered"
 
 
+def test_turns_are_short_only_while_much_is_registered(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, seen, compile_query = sys.getswitchinterval(), set(), bind.compile_query
+
+    def noted(*given: object) -> object:
+        seen.add(sys.getswitchinterval())
+        return compile_query(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bind, "compile_query", noted)
+    engine.register("SELECT min(v) AS m FROM s", name="alone")
+    assert seen == {usual}
+    seen.clear()
+    engine.register_all({f"q{number}": f"SELECT sum(v) + {number} AS m FROM s" for number in range(30)})
+    assert max(seen) < usual and sys.getswitchinterval() == usual
+
+
 def test_a_query_is_compiled_only_when_somebody_needs_it(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     read = compiler.QueryCompiler._read

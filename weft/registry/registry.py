@@ -21,6 +21,7 @@ from weft.registry.changes import Decide, kept_otherwise
 from weft.registry.compiler import form_of, is_usable
 from weft.registry.known import KnownRegistrations
 from weft.registry.registered import Registered
+from weft.registry.turns import short_turns
 from weft.sql.ddl import Duration
 from weft.store.catalog import Catalog
 from weft.store.records import AggregateRow, QueryRow, StreamRow
@@ -95,13 +96,14 @@ class Registry(KnownRegistrations):
         """
         check_texts(texts)
         options = query_options(keep, eager)
-        self.refresh()
-        admitted = admit_queries(texts, options, self._declared)
-        with self._changing:
-            fresh = [query for query in admitted if not self._has_query(query)]
-            if fresh or self._changed_by_options(texts, options):
-                self._store_queries(fresh, texts, options)
-        return [self.query(name) for name in texts]
+        with short_turns(len(texts)):
+            self.refresh()
+            admitted = admit_queries(texts, options, self._declared)
+            with self._changing:
+                fresh = [query for query in admitted if not self._has_query(query)]
+                if fresh or self._changed_by_options(texts, options):
+                    self._store_queries(fresh, texts, options)
+            return [self.query(name) for name in texts]
 
     def _store_queries(self, fresh: list[Registered], names: Iterable[str], options: QueryOptions) -> None:
         with self._catalog.write() as catalog:
