@@ -112,3 +112,12 @@ def test_there_is_one_zero_to_compare_with(condition: str) -> None:
     assert plus == minus and repr(plus.cuts) == repr(minus.cuts) and nodes(plus) == nodes(minus)
     filtered = [needs(f"sum(i) FILTER (WHERE {condition.format(zero)})", columns=columns) for zero in ("0.0", "-0.0")]
     assert statistics(filtered[0]) == statistics(filtered[1])
+
+
+def test_the_order_of_least_and_greatest_matters_where_zeros_have_signs() -> None:
+    """Of -0.0 and 0.0, which are equal, Spark answers with the first."""
+    for function in ("least", "greatest"):
+        doubles = [needs("count(*)", by=f"{function}({both})") for both in ("x, -0.0D", "-0.0D, x")]
+        whole = [needs("count(*)", by=f"{function}({both})") for both in ("i, 7", "7, i")]
+        assert nodes(doubles[0]) != nodes(doubles[1])
+        assert nodes(whole[0]) == nodes(whole[1])
