@@ -84,3 +84,8 @@ class ConfigError(WeftError):
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.problems), super().__str__()])
+
+
+def engine_closed() -> EngineError:
+    """The error of whoever asks an engine that is closed."""
+    return EngineError("engine-closed", "the engine is closed", hint="Open the state again: weft.Engine(...).")

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from weft.backend.functions import install
-from weft.errors import EngineError
+from weft.errors import engine_closed
 
 # The share of the machine's memory for a DuckDB; an engine has two, beside the JVM and everything else.
 MEMORY_SHARE = 0.4
@@ -27,9 +27,6 @@ SETTINGS = (
     "SET GLOBAL enable_external_access = false",
     "SET GLOBAL lock_configuration = true",
 )
-
-
-REOPEN = "Open the state again: weft.Engine(...)."
 
 
 class Duck:
@@ -52,7 +49,7 @@ class Duck:
     def run(self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """The answer of a SELECT over the tables by name."""
         if self._closed:
-            raise EngineError("engine-closed", "the engine is closed", hint=REOPEN)
+            raise engine_closed()
         cursor = self._cursor()
         for name, table in tables.items():
             cursor.register(name, table)

@@ -1,7 +1,8 @@
 """Short turns: while much is compiled, threads of this process that read get the interpreter sooner.
 
 DuckDB takes Python's lock many times in a read, and waits a turn of the busy thread each time: with the usual turns of
-5 ms a read beside thousands of registrations took seconds. Shorter turns cost the busy thread a fifth of its speed.
+5 ms a read beside thousands of registrations took seconds. Cost: with a thread that reads all the time, registering
+10,000 queries took 20.5 s in place of 14.3; the slowest read took 0.5 s in place of 12.9.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
-from weft.errors import EngineError, StateError
+from weft.errors import EngineError, StateError, engine_closed
 from weft.failpoint import failpoint
 from weft.store import tables
 from weft.store.migrations import migrate, tables_of
@@ -100,8 +100,7 @@ class Catalog:
 
     def _check_open(self) -> None:
         if self._closed:
-            hint = "Open the state again: weft.Engine(...)."
-            raise EngineError("engine-closed", "the engine is closed", hint=hint)
+            raise engine_closed()
 
     @contextmanager
     def read(self) -> Iterator[Snapshot]:
