@@ -164,8 +164,7 @@ class HadoopFiles:
             try:
                 return self._fs.create(target, True)
             except Py4JJavaError as error:
-                name, said = error.java_exception.getClass().getSimpleName(), str(error.java_exception.getMessage())
-                if name != "FileNotFoundException" and "Mkdirs failed" not in said:
+                if not _tells_of_a_missing_folder(error):
                     raise
         return self._fs.create(target, True)
 
@@ -186,6 +185,12 @@ class HadoopFiles:
             files = self._fs.listFiles(folder, True)
             while files.hasNext():
                 yield files.next().getPath().toString().removeprefix(f"{self._root}/")
+
+
+def _tells_of_a_missing_folder(error: Py4JJavaError) -> bool:
+    """Opening fails, or making the folder, or the `chmod` that a local disk without Hadoop's own library runs on it."""
+    name, said = error.java_exception.getClass().getSimpleName(), str(error.java_exception.getMessage())
+    return name == "FileNotFoundException" or "Mkdirs failed" in said or "No such file or directory" in said
 
 
 @contextmanager
