@@ -73,7 +73,7 @@ class Engine:
         self.duck, self.cache = self._folder.duck, self._folder.cache
         self.registry = Registry(self.catalog, self._folder.local_path)
         self.reader = Reader(self._folder.reading)
-        self.state_reader = StateReader(self.registry, self.catalog, self.reader, self._runs)
+        self.state_reader = StateReader(self.registry, self.catalog, self.reader)
         self._planners = Planners(self.registry, self.catalog, self.state_reader, sharing)
         self._runners = Runners(
             self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus
@@ -187,7 +187,7 @@ class Engine:
     @property
     def running(self) -> bool:
         """Whether every stream runs in this process."""
-        return all(self._runs(name) for name in self.registry.streams())
+        return all(self._runners.runs(name) for name in self.registry.streams())
 
     def listen(
         self, callback: Callable[[Any], object], kinds: Iterable[type[Event]] | None = None
@@ -198,10 +198,6 @@ class Engine:
         listener that is slow or raises holds up nobody. Where more than 1,000 wait for it, the oldest are dropped.
         """
         return self._bus.listen(callback, kinds)
-
-    def _runs(self, stream: str) -> bool:
-        """Whether this process runs the stream."""
-        return self._runners.runs(stream)
 
     def adopt(self, stream: str) -> None:
         """Go on with the checkpoint that the stream has now, though it was counted with another checkpoint.

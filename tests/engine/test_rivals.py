@@ -61,7 +61,7 @@ def test_a_second_engine_of_this_process_is_refused_while_the_first_runs(engine:
         assert said["status"] == "running" and MARKS not in said
         first.stop()
         second.start()
-        assert second.active
+        assert second.is_active()
 
 
 def test_an_engine_that_runs_in_another_process_is_found(engine: weft.Engine, living: int) -> None:

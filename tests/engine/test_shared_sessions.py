@@ -87,7 +87,7 @@ def test_where_a_stream_cannot_start_the_others_are_stopped(tmp_path: Path, spar
             engine.start()
         assert refused.value.code == "dataframe-missing"
         assert engine.metrics()["streams"]["a"]["status"] == "at rest"
-        assert not engine._runners.by_stream["a"].active
+        assert not engine._runners.by_stream["a"].is_active()
 
 
 def test_a_setting_that_the_user_made_is_made_again(tmp_path: Path, spark: SparkSession) -> None:

@@ -200,7 +200,7 @@ def test_one_stream_that_failed_keeps_no_other_from_being_stopped(engine: weft.E
     runner.query.isActive, runner.query.error = False, RuntimeError("the folder is closed")
     with pytest.raises(weft.EngineError, match="the folder is closed"):
         engine.stop()
-    assert not other.active
+    assert not other.is_active()
     engine.stop()
 
 
@@ -217,7 +217,7 @@ def test_where_one_stream_cannot_start_none_runs(
     for start in (engine.start, engine.run_available):
         with pytest.raises(weft.EngineError, match="no checkpoint"):
             start()
-        assert not runners["s"].active
+        assert not runners["s"].is_active()
     assert seen(tmp_path)["status"] == "at rest"
 
 

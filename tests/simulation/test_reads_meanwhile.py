@@ -49,7 +49,8 @@ def test_a_query_is_read_while_its_first_tick_commits(world: World, groups: str,
         return known(registry, name)
 
     # As a process reads that runs the stream itself: the state is the one that it knows, what is registered is newer.
-    with patch.object(engine.state_reader, "_runs_here", lambda stream: True), patch.object(Registry, "query", slowly):
+    committed = engine.state_reader.committed("s")
+    with patch.object(committed, "is_run_here", lambda: True), patch.object(Registry, "query", slowly):
         assert READS[read](query) == before
     assert query.status == "running"
 

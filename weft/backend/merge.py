@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.aggregates.statistics import BASICS, Statistic
+from weft.backend.duck import duck_identifier
 from weft.segments.types import duck_type
-
-
-def duck_identifier(name: str) -> str:
-    """Write a column name as an identifier of DuckDB."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def merge_sql(

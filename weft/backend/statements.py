@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.backend.duck import duck_identifier
 from weft.backend.interface import ALL, Finishing, Selection, Source, Windows
-from weft.backend.merge import duck_identifier, merge_sql
+from weft.backend.merge import merge_sql
 from weft.segments.roll import REQUEST
 from weft.segments.rows import END, LATE, ON_TIME, START
 

@@ -7,7 +7,6 @@ process runs is read from memory; any other stream is read as the catalog has it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
 
 from weft.read.answers import Answers
@@ -20,25 +19,20 @@ from weft.store.state import StreamState
 
 
 class StateReader:
-    """Reads the committed states of all streams; safe to use from several threads.
+    """Reads the committed states of all streams; safe to use from several threads."""
 
-    `runs_here` says whether this process runs a stream.
-    """
-
-    def __init__(
-        self, registry: Registry, catalog: Catalog, reader: Reader, runs_here: Callable[[str], bool]
-    ) -> None:
-        self._registry, self._catalog, self._reader, self._runs_here = registry, catalog, reader, runs_here
+    def __init__(self, registry: Registry, catalog: Catalog, reader: Reader) -> None:
+        self._registry, self._catalog, self._reader = registry, catalog, reader
         self._committed: dict[str, CommittedState] = {}
         self._lock = threading.RLock()
 
     def answers(self, name: str) -> Answers:
         """What a query answers now: from the newest committed state of its stream, with the query as it is then."""
         stream = self._registry.stream_of(name)
-        if stream is not None and self._runs_here(stream):
+        if stream is not None and (committed := self.committed(stream)).is_run_here():
             # The state first: what is registered may be newer, but never older. A query that moved since is then read
             # from where its rows were; an older query would miss the rows that came since.
-            state, query = self.committed(stream).current, self._registry.query(name)
+            state, query = committed.current, self._registry.query(name)
             if query.row.stream == stream:
                 return Answers(query, state, self._reader)
         if stream is None:
@@ -53,7 +47,7 @@ class StateReader:
     def registered(self, name: str) -> Registered:
         """A query as it is registered now."""
         stream = self._registry.stream_of(name)
-        if stream is not None and self._runs_here(stream):
+        if stream is not None and self.committed(stream).is_run_here():
             return self._registry.query(name)
         with self._catalog.read() as snapshot:
             return self._registry.read(name, snapshot)
@@ -61,7 +55,7 @@ class StateReader:
     def state_of(self, stream: str) -> StreamState:
         """The newest committed state of a stream; the catalog is asked only where this process does not run it."""
         committed = self.committed(self._registry.stream(stream).name)
-        return committed.current if self._runs_here(stream) else committed.reload(self._registry.follow)[0]
+        return committed.current if committed.is_run_here() else committed.reload(self._registry.follow)[0]
 
     def committed(self, stream: str) -> CommittedState:
         """The committed state of a stream as this process knows it, which the ticks of the stream replace."""

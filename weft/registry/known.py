@@ -107,7 +107,13 @@ class KnownRegistrations:
     def query(self, name: str) -> Registered:
         """The query of this name."""
         row = self._row(name)
-        return _accepted(self._compiled([row])[name])
+        seen = self._seen.get(name)
+        if seen is not None and seen[1].row is row:
+            return seen[1]
+        query = _accepted(self._compiled([row])[name])
+        # Of no revision: the row may be older than what is known by now.
+        self._seen[name] = -1, query
+        return query
 
     def read(self, name: str, catalog: Snapshot) -> Registered:
         """The query of this name as a transaction sees it; only its own row is looked at, and once a revision."""

@@ -107,7 +107,7 @@ class Runner:
         status: StreamStatus,
     ) -> None:
         self._status, self._said = status, AT_REST
-        status.is_active = lambda: self.active
+        status.is_active = self.is_active
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -122,8 +122,7 @@ class Runner:
         self._home: Move | None = None
         self._repeatable = True
 
-    @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Whether the query runs; a query whose Java died does not, and what it committed can be read."""
         try:
             return self._query is not None and self._query.isActive
@@ -133,7 +132,7 @@ class Runner:
     def start(self, **trigger: Any) -> None:
         """Start from where the last tick ended."""
         with self._lock:
-            if self.active:
+            if self.is_active():
                 raise EngineError(
                     "already-running",
                     f"stream {self._ticker.stream.name!r} is running",
@@ -196,7 +195,7 @@ class Runner:
     def stop(self) -> None:
         """Stop between two ticks: a tick that is under way is finished first."""
         with self._lock:
-            if self._query is not None and self.active:
+            if self._query is not None and self.is_active():
                 self._stopping = True
                 # Only wait here, do not hold: Spark's stop waits for a tick that begins now, and that for the gate.
                 with self._gate:
@@ -221,7 +220,7 @@ class Runner:
         """Say, once, that a query that ran does so no more; what ended it, None for nothing or where it runs."""
         error = self._ended_by()
         self.tell()
-        if self._query is not None and not self.active and self._said == RUNNING:
+        if self._query is not None and not self.is_active() and self._said == RUNNING:
             self._say(AT_REST) if error is None else self._say(FAILED, self._reason(error))
         return error
 
@@ -230,7 +229,7 @@ class Runner:
         self._status.say(status, error)
 
     def _ended_by(self) -> BaseException | None:
-        if self._query is None or self.active or isinstance(self._failure, _Stopped):
+        if self._query is None or self.is_active() or isinstance(self._failure, _Stopped):
             return None
         try:
             error: BaseException | None = self._query.exception()
@@ -303,7 +302,7 @@ class Runner:
                 return
             batch_id, watch, function = self._untold
             durations = self._durations(batch_id)
-            if durations is None and not now and self.active:
+            if durations is None and not now and self.is_active():
                 return
             self._untold = None
             ours = whole(watch.seconds, function - self._ticker.seconds, OTHER)

@@ -21,15 +21,13 @@ class CommittedState:
 
     def __init__(self, stream: str, catalog: Catalog) -> None:
         self.stream = stream
+        self.current = StreamState(stream)
+        """The state that is known here; its files stay for a lease after they left the catalog."""
+        self.is_run_here: Callable[[], bool] = lambda: False
+        """Whether this process runs the stream, so that nobody else commits anything."""
         self._catalog = catalog
-        self._state = StreamState(stream)
         self._loading = threading.Lock()
         self._ticking = False
-
-    @property
-    def current(self) -> StreamState:
-        """The state that is known here; its files stay for a lease after they left the catalog."""
-        return self._state
 
     def reload(self, beside: Callable[[Snapshot], Beside]) -> tuple[StreamState, Beside]:
         """Load the state as any process may have committed it, and what `beside` reads of the catalog at that moment.
@@ -38,11 +36,11 @@ class CommittedState:
         """
         # A thread that comes while another loads waits: what it read beside may be newer already than the known state.
         with self._loading:
-            state = self._state
+            state = self.current
             with self._catalog.read() as snapshot:
                 beside_it = beside(snapshot)
                 if not self._ticking and not self._is_newest(snapshot):
-                    state = self._state = load_state(self.stream, snapshot)
+                    state = self.current = load_state(self.stream, snapshot)
             return state, beside_it
 
     @contextmanager
@@ -58,16 +56,16 @@ class CommittedState:
     def load(self) -> StreamState:
         """Load the state from the catalog, as after a tick that failed when part of its changes were committed."""
         with self._catalog.read() as snapshot:
-            self._state = load_state(self.stream, snapshot)
-        return self._state
+            self.current = load_state(self.stream, snapshot)
+        return self.current
 
     def put(self, state: StreamState) -> None:
         """Take over the state that a tick of this process committed."""
-        self._state = state
+        self.current = state
 
     def _is_newest(self, snapshot: Snapshot) -> bool:
         """Whether nothing was committed since: no tick, no other checkpoint, no files that were merged after a tick."""
         tick = snapshot.tick(self.stream)
-        if tick is None or (tick.batch_id, tick.checkpoint) != (self._state.batch_id, self._state.checkpoint):
+        if tick is None or (tick.batch_id, tick.checkpoint) != (self.current.batch_id, self.current.checkpoint):
             return tick is None
-        return snapshot.files_mark(self.stream) == self._state.files_mark
+        return snapshot.files_mark(self.stream) == self.current.files_mark

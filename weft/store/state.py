@@ -21,12 +21,12 @@ class Synopsis:
     node: NodeRow
     files: tuple[SegmentRow, ...]
 
-    @property
+    @cached_property
     def unit(self) -> int:
         """The span of a block of level zero, fixed when the node was made so that all its blocks align."""
         return int(self.node.definition["unit"])
 
-    @property
+    @cached_property
     def heights(self) -> tuple[int, ...]:
         """For each level above the slices, the moment from which its blocks are there."""
         return tuple(self.node.definition["heights"])

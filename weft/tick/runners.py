@@ -51,13 +51,12 @@ class Runners:
 
     def runs(self, stream: str) -> bool:
         """Whether this process runs the stream."""
-        runner = self.by_stream.get(stream)
-        return runner is not None and runner.active
+        return self._states.committed(stream).is_run_here()
 
     @property
     def any_active(self) -> bool:
         """Whether this process runs any stream."""
-        return any(runner.active for runner in list(self.by_stream.values()))
+        return any(runner.is_active() for runner in list(self.by_stream.values()))
 
     def start(self, **trigger: str | bool) -> list[Runner]:
         """Start all streams, or none: where a stream cannot start, the streams that did are stopped again."""
@@ -105,20 +104,21 @@ class Runners:
         from weft.spark.runner import Runner
 
         before = self.by_stream.get(name)
-        if before is not None and before.active:
+        if before is not None and before.is_active():
             return before
         # Again, because the definition comes from the catalog, which others may write.
         self._roots.check(self._registry.stream(name))
         session = self._session.get()
         with self._lock:
             if self.by_stream.get(name) is before:
-                self.by_stream[name] = Runner(
+                self.by_stream[name] = runner = Runner(
                     session,
                     self.ticker(name),
                     self.dataframes.get(name),
                     self._folder.checkpoint(name),
                     StreamStatus(self._folder.catalog, name),
                 )
+                self._states.committed(name).is_run_here = runner.is_active
             return self.by_stream[name]
 
 

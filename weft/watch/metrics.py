@@ -22,8 +22,7 @@ LOOK_BACK = 10
 class Running(Protocol):
     """Who runs a stream in this process, or ran it last."""
 
-    @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Whether it runs."""
 
     @property
@@ -72,7 +71,7 @@ def stream_metrics(
 
 def _status(stream: str, catalog: Catalog, runner: Running | None) -> dict[str, Any]:
     """How the stream fares: as this process knows where it runs it or ran it last, else as the catalog says."""
-    if runner is not None and runner.active:
+    if runner is not None and runner.is_active():
         # No catalog is asked: a catalog that is down must not hide that the stream runs, or what it waits for.
         return {**status_of(runner.said), "status": RUNNING, "error": None, "process": process()}
     trouble = None if runner is None else runner.trouble
