@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -60,6 +61,29 @@ def test_a_column_that_the_stream_does_not_have_is_refused(engine: weft.Engine) 
             weft.testing.feed(engine, "s", rows)
         assert refused.value.code == "unknown-column" and refused.value.hint == "Known names: ts, k, v."
     assert engine.metrics()["streams"]["s"]["ticks"] == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (ROW, "not as a single row"),
+        ([{**ROW, "v": "many"}], "column 'v'"),
+        ([{**ROW, "v": 2**40}], "column 'v'"),
+        ([{**ROW, "ts": "soon"}], "column 'ts'"),
+        (pa.table({"v": ["many"]}), "many"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused_and_nothing_is_counted(engine: weft.Engine, rows: Any, said: str) -> None:
+    with pytest.raises(weft.StreamError, match=said) as refused:
+        weft.testing.feed(engine, "s", rows)
+    assert refused.value.code == "bad-row" and refused.value.hint
+    assert engine.metrics()["streams"]["s"]["ticks"] == 0
+
+
+def test_names_may_be_in_any_case_and_moments_be_dates(engine: weft.Engine) -> None:
+    query = engine.register("SELECT sum(v) AS v FROM s GROUP BY window(ts, '1 day')", name="q")
+    weft.testing.feed(engine, "s", [{"TS": date(2026, 1, 1), "V": 3}, {"ts": "2026-01-03", "v": 1}])
+    assert query.result("2026-01-02").column("v").to_pylist() == [3]
 
 
 def test_late_dead_and_failing_rows_are_told_as_in_a_running_stream(engine: weft.Engine) -> None:

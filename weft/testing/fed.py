@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -39,24 +39,45 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> pa.Table:
-    """The rows as a table of the stream's columns and types."""
+    """The rows as a table of the stream's columns and types; names may be written in any case, as in SQL."""
+    if isinstance(rows, Mapping):
+        raise StreamError("bad-row", "rows are fed as a list, not as a single row", hint="Write feed(..., [row]).")
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in stream.columns])
     rows = rows if isinstance(rows, pa.Table) else list(rows)
-    names = rows.column_names if isinstance(rows, pa.Table) else sorted({name for row in rows for name in row})
-    if strange := [name for name in names if name not in schema.names]:
+    given = rows.column_names if isinstance(rows, pa.Table) else sorted({name for row in rows for name in row})
+    known = {name.lower(): name for name in schema.names}
+    if strange := [name for name in given if str(name).lower() not in known]:
         raise StreamError(
             "unknown-column",
             f"stream {stream.name!r} has no column {strange[0]!r}",
             hint=f"Known names: {', '.join(schema.names)}.",
         )
-    if isinstance(rows, pa.Table):
-        return conform(rows, schema)
-    moments = [field.name for field in schema if pa.types.is_timestamp(field.type)]
-    return pa.Table.from_pylist([{**row, **{name: _moment(row.get(name)) for name in moments}} for row in rows], schema)
+    names = {name: known[name.lower()] for name in given}
+    try:
+        if isinstance(rows, pa.Table):
+            return conform(rows.rename_columns([names[name] for name in given]), schema)
+        named = [{names[name]: value for name, value in row.items()} for row in rows]
+        return pa.table({field.name: _column([row.get(field.name) for row in named], field) for field in schema})
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise StreamError("bad-row", f"rows do not fit stream {stream.name!r}: {error}", hint=FITS) from error
+
+
+FITS = "Columns: a value of the column's type, or None. Moments: a datetime, a date, or text such as 2026-01-01T00:00:01."
+
+
+def _column(values: list[Any], field: pa.Field) -> pa.Array:
+    try:
+        if pa.types.is_timestamp(field.type):
+            values = [_moment(value) for value in values]
+        return pa.array(values, field.type)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"column {field.name!r}: {error}") from error
 
 
 def _moment(value: Any) -> Any:
     value = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
