@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -107,17 +108,31 @@ def test_nobody_who_reads_waits_for_registrations(engine: weft.Engine, monkeypat
 
 def test_turns_are_short_only_while_much_is_registered(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     usual, seen, compile_query = sys.getswitchinterval(), set(), bind.compile_query
+    thresholds, whole = gc.get_threshold(), set()
 
     def noted(*given: object) -> object:
         seen.add(sys.getswitchinterval())
+        whole.add(gc.get_threshold()[2])
         return compile_query(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(bind, "compile_query", noted)
     engine.register("SELECT min(v) AS m FROM s", name="alone")
-    assert seen == {usual}
+    assert seen == {usual} and whole == {thresholds[2]}
     seen.clear()
+    whole.clear()
     engine.register_all({f"q{number}": f"SELECT sum(v) + {number} AS m FROM s" for number in range(30)})
     assert max(seen) < usual and sys.getswitchinterval() == usual
+    assert min(whole) > 1_000_000 and gc.get_threshold() == thresholds
+
+
+def test_what_thousands_of_queries_leave_is_not_looked_through_again(engine: weft.Engine) -> None:
+    before = gc.get_freeze_count()
+    try:
+        engine.register_all({f"q{number}": f"SELECT sum(v) + {number} AS m FROM s" for number in range(1000)})
+        assert gc.get_freeze_count() > before + 10_000
+        assert len(gc.get_objects()) < gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
 
 
 def test_a_query_is_compiled_only_when_somebody_needs_it(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> p
         raise StreamError("bad-row", f"rows do not fit stream {stream.name!r}: {error}", hint=FITS) from error
 
 
-FITS = "Columns: a value of the column's type, or None. Moments: a datetime, a date, or text such as 2026-01-01T00:00:01."
+FITS = "A value has the type of its column, or is None; a moment is a datetime, a date, or text like 2026-01-01T00:00:01."
 
 
 def _column(values: list[Any], field: pa.Field) -> pa.Array:
@@ -77,7 +77,7 @@ def _column(values: list[Any], field: pa.Field) -> pa.Array:
 def _moment(value: Any) -> Any:
     value = datetime.fromisoformat(value) if isinstance(value, str) else value
     if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
