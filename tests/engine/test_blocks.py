@@ -11,8 +11,9 @@ import pytest
 
 import weft
 import weft.testing
+from tests.blocks import blocks_in
 from weft.algebra.windows import micros
-from weft.plan.blocks import blocks_in, cover
+from weft.plan.blocks import cover
 from weft.read.reader import Reader
 
 DDL = "ts timestamp, k string, n int"

@@ -7,7 +7,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.plan.blocks import FAN_OUT, blocks_in, cover, due_blocks, span
+from tests.blocks import blocks_in
+from weft.plan.blocks import FAN_OUT, cover, due_blocks, span
 
 LEVELS = st.lists(st.integers(-500, 3000), min_size=0, max_size=5)
 

@@ -96,14 +96,12 @@ def test_a_stream_is_replaced_and_keeps_its_birthday(catalog: Catalog, clock: An
     "change",
     [
         lambda tx: tx.put_stream(stream("other")),
-        lambda tx: tx.delete_stream("packets"),
-        lambda tx: tx.put_query(query("new")),
+        lambda tx: tx.put_queries([query("new")]),
         lambda tx: tx.update_queries({"q": {"status": "running"}}),
         lambda tx: tx.delete_query("q"),
         lambda tx: tx.put_aggregate(AggregateRow(name="b", definition={})),
-        lambda tx: tx.delete_aggregate("a"),
         lambda tx: tx.bump_revision(),
-        lambda tx: (tx.put_query(query("new")), tx.delete_query("new"), tx.bump_revision()),
+        lambda tx: (tx.put_queries([query("new")]), tx.delete_query("new"), tx.bump_revision()),
     ],
 )
 def test_a_change_to_what_is_registered_bumps_the_revision_once(
@@ -111,7 +109,7 @@ def test_a_change_to_what_is_registered_bumps_the_revision_once(
 ) -> None:
     with catalog.write() as tx:
         tx.put_stream(stream())
-        tx.put_query(query("q"))
+        tx.put_queries([query("q")])
         tx.put_aggregate(AggregateRow(name="a", definition={}))
         assert tx.revision() == 1
     with catalog.write() as tx:
@@ -124,7 +122,6 @@ def test_a_change_to_what_is_registered_bumps_the_revision_once(
 def test_nothing_else_bumps_the_revision(catalog: Catalog, segment: Segment) -> None:
     with catalog.write() as tx:
         tx.put_node(node("n1"))
-        tx.update_nodes({"n1": {"sealed_batch": 3}})
         tx.keep_layouts([LayoutRow(id="l", definition={})])
         tx.add_segments([segment("a")])
         tx.put_tick(tick(0))
@@ -132,13 +129,13 @@ def test_nothing_else_bumps_the_revision(catalog: Catalog, segment: Segment) -> 
         tx.delete_nodes(["n1"])
         tx.put_queries([])
         tx.update_queries({})
-        assert not tx.delete_query("none") and not tx.delete_stream("none") and not tx.delete_aggregate("none")
+        assert not tx.delete_query("none")
         assert tx.revision() == 0
 
 
 def test_a_query_name_is_taken_once(catalog: Catalog) -> None:
     with catalog.write() as tx:
-        tx.put_query(query("q", sql="SELECT 'first'"))
+        tx.put_queries([query("q", sql="SELECT 'first'")])
     for rows in ([query("p"), query("q")], [query("r"), query("r")]):
         with pytest.raises(EngineError) as refused, catalog.write() as tx:
             tx.put_queries(rows)
@@ -284,33 +281,6 @@ def test_dropping_a_node_frees_its_files(catalog: Catalog, segment: Segment) -> 
         assert tx.garbage() == ("a",)
 
 
-def test_nodes_are_changed_column_by_column(catalog: Catalog) -> None:
-    with catalog.write() as tx:
-        tx.put_nodes([node("n1"), node("n2", complete_from=1)])
-        tx.update_nodes({"n1": {"sealed_batch": 5, "sealed_time": 6}, "n2": {"complete_from": None}})
-        assert tx.nodes() == (node("n1", sealed_batch=5, sealed_time=6), node("n2"))
-
-
-def test_dropping_a_stream_leaves_nothing_of_it_and_all_of_the_others(catalog: Catalog, segment: Segment) -> None:
-    with catalog.write() as tx:
-        for name in ("packets", "bids"):
-            tx.put_stream(stream(name))
-            tx.put_query(query(f"q-{name}", stream=name))
-            tx.put_node(node(f"n-{name}", stream=name))
-            tx.add_segments([segment(f"s-{name}", node=f"n-{name}")])
-            tx.put_tick(tick(1, stream=name))
-    with catalog.write() as tx:
-        assert tx.delete_stream("packets")
-    with catalog.read() as tx:
-        assert [row.name for row in tx.streams()] == ["bids"]
-        assert [row.name for row in tx.queries()] == ["q-bids"]
-        assert [row.id for row in tx.nodes()] == ["n-bids"]
-        assert [row.path for row in tx.segments()] == ["s-bids"]
-        assert [row.stream for row in tx.ticks()] == ["bids"]
-        assert tx.tick_log("packets") == () != tx.tick_log("bids")
-        assert tx.garbage() == ("s-packets",)
-
-
 def test_layouts_that_no_segment_has_are_dropped(catalog: Catalog, segment: Segment) -> None:
     with catalog.write() as tx:
         tx.keep_layouts(LayoutRow(id=id, definition={}) for id in "abc")
@@ -364,7 +334,7 @@ def test_a_tick_of_another_checkpoint_is_refused_unless_it_is_adopted(catalog: C
 def test_an_error_in_the_block_undoes_all_of_it(catalog: Catalog, segment: Segment) -> None:
     with pytest.raises(KeyboardInterrupt), catalog.write() as tx:
         tx.put_stream(stream())
-        tx.put_query(query("q"))
+        tx.put_queries([query("q")])
         tx.add_segments([segment("a")])
         raise KeyboardInterrupt
     with catalog.read() as tx:
@@ -377,7 +347,7 @@ def test_an_error_in_the_block_undoes_all_of_it(catalog: Catalog, segment: Segme
 def test_a_read_sees_one_moment(catalog: Catalog) -> None:
     with catalog.read() as before:
         with catalog.write() as tx:
-            tx.put_query(query("q"))
+            tx.put_queries([query("q")])
             with catalog.read() as during:
                 assert during.queries() == ()
         assert before.queries() == ()
@@ -391,19 +361,19 @@ def test_a_write_inside_a_write_is_refused_and_does_not_hang(catalog: Catalog) -
         pass
     assert refused.value.code == "nested-write"
     with catalog.write() as tx:
-        tx.put_query(query("q"))
+        tx.put_queries([query("q")])
 
 
 def test_a_transaction_ends_with_its_block(catalog: Catalog) -> None:
     with catalog.write() as tx:
         pass
     with pytest.raises(Exception, match="closed"):
-        tx.put_query(query("q"))
+        tx.put_queries([query("q")])
 
 
 def test_a_second_catalog_on_the_same_url_sees_the_same(catalog: Catalog, url: str) -> None:
     with catalog.write() as tx:
-        tx.put_query(query("q"))
+        tx.put_queries([query("q")])
     other = Catalog(url)
     with other.write() as tx:
         assert [row.name for row in tx.queries()] == ["q"]

@@ -90,7 +90,7 @@ for k in range(1, 1000):
 def test_a_kill_between_any_two_statements_leaves_the_old_state(url: str, python: Python) -> None:
     catalog = Catalog(url)
     with catalog.write() as tx:
-        tx.put_query(QueryRow(name="old", stream="s", sql="", definition=QueryDefinition()))
+        tx.put_queries([QueryRow(name="old", stream="s", sql="", definition=QueryDefinition())])
         tx.put_node(NodeRow(id="n", stream="s", definition={}, created_batch=0))
         tx.add_segments([segment("a"), segment("b")])
         tx.put_dead_letters([DeadLetterRow(stream="s", batch_id=0, path="d0", rows=1, bytes=1, checksum="x")])

@@ -182,7 +182,7 @@ def test_a_writer_that_never_ends_is_named_and_stops_no_reader(url: str, monkeyp
             pass
         assert refused.value.code == "catalog-busy"
     with other.write() as tx:
-        tx.put_query(QueryRow(name="q", stream="s", sql="", definition=QueryDefinition()))
+        tx.put_queries([QueryRow(name="q", stream="s", sql="", definition=QueryDefinition())])
     other.close()
     holder.close()
 
@@ -209,7 +209,7 @@ from weft.store.records import QueryRow
 
 def create(number):
     with Catalog(sys.argv[1]).write() as tx:
-        tx.put_query(QueryRow(name=f"q{number}", stream="s", sql="", definition=QueryDefinition()))
+        tx.put_queries([QueryRow(name=f"q{number}", stream="s", sql="", definition=QueryDefinition())])
 
 sys.exit(at_once(6, create))
 """

@@ -10,7 +10,7 @@ import pytest
 
 from weft.errors import StateError
 from weft.store.catalog import Catalog
-from weft.store.records import DeadLetterRow, StreamRow, TickRow
+from weft.store.records import DeadLetterRow, TickRow
 
 
 def letter(path: str, **columns: Any) -> DeadLetterRow:
@@ -104,16 +104,6 @@ def test_ids_are_never_given_twice(catalog: Catalog) -> None:
         tx.delete_dead_letters([before.id or 0])
         (after,) = tx.put_dead_letters([letter("b")])
     assert (after.id or 0) > (before.id or 0)
-
-
-def test_dropping_a_stream_frees_its_dead_letters_and_no_others(catalog: Catalog) -> None:
-    with catalog.write() as tx:
-        for name in ("packets", "bids"):
-            tx.put_stream(StreamRow(name=name, definition={}))
-            tx.put_dead_letters([letter(name, stream=name)])
-        assert tx.delete_stream("packets")
-        assert [row.path for row in tx.dead_letters()] == ["bids"]
-        assert tx.garbage() == ("packets",)
 
 
 def test_dead_letters_do_not_bump_the_revision(catalog: Catalog) -> None:

@@ -81,11 +81,6 @@ def _cover(start: int, end: int, unit: int, heights: Sequence[int], level: int) 
     yield from _cover(last, end, unit, heights, level - 1)
 
 
-def blocks_in(pieces: Sequence[Piece], *, unit: int) -> int:
-    """How many blocks above the slices the pieces name."""
-    return sum((piece.end - piece.start) // span(unit, piece.level) for piece in pieces if piece.level)
-
-
 def due_blocks(level: int, *, unit: int, height: int, sealed: int, new_sealed: int) -> tuple[int, int] | None:
     """The spans of a level that end in (sealed, new_sealed], as [from, to): the spans that sealing completes."""
     length = span(unit, level)

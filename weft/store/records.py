@@ -98,15 +98,6 @@ class NodeRow:
     sealed_time: int = EARLIEST
 
 
-class NodeChange(TypedDict, total=False):
-    """The columns of a node that may change; columns that are left out keep their value."""
-
-    definition: Json
-    complete_from: int | None
-    sealed_batch: int
-    sealed_time: int
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayoutRow:
     """The columns that a set of segment files has."""

@@ -25,7 +25,6 @@ from weft.store.records import (
     FormRow,
     Json,
     LayoutRow,
-    NodeChange,
     NodeRow,
     PlanRow,
     QueryChange,
@@ -102,25 +101,6 @@ class Writer(Snapshot):
         self._put([replace(row, created_at=created_at)])
         self.bump_revision()
 
-    def delete_stream(self, name: str) -> bool:
-        """Drop the stream with its queries, nodes, segments, dead letters and ticks; False when there was none."""
-        existed = self._delete(tables.streams.c.name, [name]) > 0
-        self._delete(tables.forms.c.query, [row.name for row in self.queries(stream=name)])
-        self._delete(tables.queries.c.stream, [name])
-        self.delete_nodes([node.id for node in self.nodes(name)])
-        self.delete_dead_letters([row.id for row in self.dead_letters(name) if row.id is not None])
-        self._delete(tables.plans.c.stream, [name])
-        self._delete(tables.ticks.c.stream, [name])
-        self._delete(tables.tick_log.c.stream, [name])
-        self._connection.execute(delete(tables.meta).where(tables.meta.c.key == STATUS + name))
-        if existed:
-            self.bump_revision()
-        return existed
-
-    def put_query(self, row: QueryRow) -> None:
-        """Add a query; see put_queries."""
-        self.put_queries([row])
-
     def put_queries(self, rows: Iterable[QueryRow]) -> None:
         """Add queries under names that are free; EngineError("query-exists") comes before anything is written."""
         now = self._clock()
@@ -165,13 +145,6 @@ class Writer(Snapshot):
         self._put([row])
         self.bump_revision()
 
-    def delete_aggregate(self, name: str) -> bool:
-        """Drop the aggregate; False when there was none."""
-        existed = self._delete(tables.aggregates.c.name, [name]) > 0
-        if existed:
-            self.bump_revision()
-        return existed
-
     def put_node(self, row: NodeRow) -> None:
         """Add the node or replace it."""
         self._put([row])
@@ -179,10 +152,6 @@ class Writer(Snapshot):
     def put_nodes(self, rows: Iterable[NodeRow]) -> None:
         """Add nodes or replace them; their segments stay."""
         self._put(rows)
-
-    def update_nodes(self, changes: Mapping[str, NodeChange]) -> None:
-        """Change columns of many nodes, by id."""
-        self._update(tables.nodes.c.id, changes)
 
     def delete_nodes(self, ids: Collection[str]) -> None:
         """Drop the nodes; the files of their segments become garbage."""
@@ -345,7 +314,7 @@ class Writer(Snapshot):
             self._delete(key, [getattr(row, key.name) for row in new])
             self._insert(new)
 
-    def _update(self, key: Column[Any], changes: Mapping[str, QueryChange] | Mapping[str, NodeChange]) -> None:
+    def _update(self, key: Column[Any], changes: Mapping[str, QueryChange]) -> None:
         """Change rows by key, with a statement for each set of columns that change together."""
         assert isinstance(key.table, Table)
         kind = KIND_OF[key.table.name]

@@ -62,7 +62,7 @@ def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> p
         raise StreamError("bad-row", f"rows do not fit stream {stream.name!r}: {error}", hint=FITS) from error
 
 
-FITS = "A value has the type of its column, or is None; a moment is a datetime, a date, or text like 2026-01-01T00:00:01."
+FITS = "A value has its column's type or is None; a moment is a datetime, a date, or text like 2026-01-01T00:00:01."
 
 
 def _column(values: list[Any], field: pa.Field) -> pa.Array:
