@@ -224,6 +224,7 @@ def test_a_catalog_that_is_down_hides_no_stream_that_runs(engine: weft.Engine, t
     engine.add_stream("t", source="parquet", path=tmp_path / "in", schema=DDL, event_time="ts")
     runner = FakeRunner(None, weft.testing.ticker(engine, "s"), None, "", StreamStatus(engine.catalog, "s"))  # type: ignore[arg-type]
     engine._runners.by_stream["s"] = runner
+    engine.state_reader.committed("s").is_run_here = runner.is_active
     runner.start()
     tick(engine, 1, 2)
     before = engine.metrics(queries=True)

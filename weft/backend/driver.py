@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.backend.duck import Duck
+from weft.backend.finishing import finishing_sql, members_sql, starts_sql
 from weft.backend.interface import (
     ALL,
     BackendDown,
@@ -25,7 +26,7 @@ from weft.backend.interface import (
 )
 from weft.backend.merge import merge_sql
 from weft.backend.runs import runs, runs_of
-from weft.backend.statements import finishing_sql, members_sql, selection_sql, starts_sql
+from weft.backend.statements import selection_sql
 from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, within, without
 from weft.segments.cache import Recent, TableCache
 from weft.segments.files import Files, Written

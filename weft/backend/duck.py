@@ -29,11 +29,6 @@ SETTINGS = (
 )
 
 
-def duck_identifier(name: str) -> str:
-    """Write a column name as an identifier of DuckDB."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 class Duck:
     """A DuckDB that runs SQL over Arrow tables; threads may share it, and each gets a cursor of its own.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.aggregates.statistics import BASICS, Statistic
-from weft.backend.duck import duck_identifier
+from weft.backend.statements import duck_identifier
 from weft.segments.types import duck_type
 
 

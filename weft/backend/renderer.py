@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from weft.algebra.expressions import Call, Case, Cast, Expression, Literal, Slot, WindowPart
 from weft.algebra.types import MAX_PRECISION, DataType, as_decimal, decimal
 from weft.backend.casts import cast_sql
-from weft.backend.duck import duck_identifier
 from weft.backend.raising import can_be_null, can_raise
+from weft.backend.statements import duck_identifier
 from weft.errors import SqlError
 from weft.segments.types import duck_literal
 

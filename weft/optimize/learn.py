@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from weft.aggregates.statistics import ROW_COUNT
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Backend, Rows, Selection, Source
+from weft.backend.statements import duck_identifier
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
 from weft.store.derive import NewRows

@@ -7,8 +7,8 @@ from typing import Any
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced, micros
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Selection, Source
+from weft.backend.statements import duck_identifier
 from weft.plan.needs import Needs
 from weft.read.answers import Answers
 from weft.read.moments import datetime_of

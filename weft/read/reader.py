@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.windows import Sliced, micros
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Backend, BackendError, FinishedRun, Selection, Source, Windows
 from weft.backend.render import duck_sql
+from weft.backend.statements import duck_identifier
 from weft.errors import EngineError
 from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs

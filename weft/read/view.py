@@ -16,9 +16,9 @@ from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Slot, WindowPart, walk
 from weft.algebra.types import TIMESTAMP
 from weft.algebra.windows import Sliding, micros
-from weft.backend.duck import duck_identifier
 from weft.backend.merge import merge_sql
 from weft.backend.render import duck_sql
+from weft.backend.statements import duck_identifier
 from weft.plan.needs import Measure, Needs, Part
 from weft.segments.rows import END, row_schema
 from weft.segments.types import arrow_type, duck_type

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
+from weft.backend.statements import duck_identifier
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema

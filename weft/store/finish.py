@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from weft.algebra.expressions import Slot, walk
 from weft.algebra.windows import Sliced, micros
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Backend, Finishing, Line, Windows
 from weft.backend.render import duck_sql
+from weft.backend.statements import duck_identifier
 from weft.errors import StateError
 from weft.plan.finish import Family
 from weft.plan.network import Network, Node

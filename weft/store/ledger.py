@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import Sliced
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Merge, Rows, Selection, Source
+from weft.backend.statements import duck_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import START

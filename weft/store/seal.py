@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
-from weft.backend.duck import duck_identifier
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
+from weft.backend.statements import duck_identifier
 from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout

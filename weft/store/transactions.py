@@ -119,7 +119,19 @@ class Writer(Snapshot):
 
     def update_queries(self, changes: Mapping[str, QueryChange]) -> None:
         """Change columns of many queries, by name; a query that was dropped meanwhile is passed over."""
-        self._update(tables.queries.c.name, changes)
+        key = tables.queries.c.name
+        for chunk in chunks(set(changes)):
+            before = self._select(QueryRow, key.in_(chunk))
+            self._note(before, -1)
+            self._note([replace(row, **changes[row.name]) for row in before])
+        # A statement for each set of columns that change together.
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+        for name, change in changes.items():
+            if change:
+                alike[tuple(sorted(change))].append({"_key": name, **change})
+        for columns, parameters in alike.items():
+            statement = update(tables.queries).where(key == bindparam("_key"))
+            self._connection.execute(statement.values({column: bindparam(column) for column in columns}), parameters)
         if changes:
             self.bump_revision()
 
@@ -313,22 +325,6 @@ class Writer(Snapshot):
             (key,) = TABLE_OF[type(new[0])].primary_key
             self._delete(key, [getattr(row, key.name) for row in new])
             self._insert(new)
-
-    def _update(self, key: Column[Any], changes: Mapping[str, QueryChange]) -> None:
-        """Change rows by key, with a statement for each set of columns that change together."""
-        assert isinstance(key.table, Table)
-        kind = KIND_OF[key.table.name]
-        for chunk in chunks(set(changes)):
-            before = self._select(kind, key.in_(chunk))
-            self._note(before, -1)
-            self._note([replace(row, **changes[getattr(row, key.name)]) for row in before])
-        alike: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-        for name, change in changes.items():
-            if change:
-                alike[tuple(sorted(change))].append({"_key": name, **change})
-        for columns, parameters in alike.items():
-            statement = update(key.table).where(key == bindparam("_key"))
-            self._connection.execute(statement.values({column: bindparam(column) for column in columns}), parameters)
 
     def _delete(self, column: Column[Any], wanted: Iterable[Any]) -> int:
         table = column.table

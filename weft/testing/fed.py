@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
 from weft.algebra.windows import micros
-from weft.backend.duck import duck_identifier
 from weft.backend.merge import merge_sql
 from weft.backend.render import duck_sql
+from weft.backend.statements import duck_identifier
 from weft.engine import Engine
 from weft.errors import StreamError
 from weft.feeds.streams import Stream
