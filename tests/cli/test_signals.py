@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_run import CONFIG, put
+from tests.few import few
 
 # The command, with a tick and an end of the engine that say that they are under way, and wait until they may go on.
 SLOW = """
@@ -88,7 +89,8 @@ def test_a_group_that_is_told_to_end_finishes_its_tick(run: Run) -> None:
     assert out.splitlines()[-1] == "packets: stopped after 10 rows in 1 tick, 0 too late for every window"
 
 
-@pytest.mark.parametrize("during", ["under-way", "closing"])
+# Each starts Spark in a process, which takes 24 seconds of a core.
+@pytest.mark.parametrize("during", few(("under-way", "closing"), 1))
 def test_a_second_interrupt_leaves_at_once_and_without_a_word(run: Run, during: str) -> None:
     os.killpg(run.process.pid, signal.SIGINT)
     if during == "closing":

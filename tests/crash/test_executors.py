@@ -67,6 +67,8 @@ def live_with_losses(folder: Path, home: Path, script: str, losses: list[tuple[i
     return inside
 
 
+# Four starts of Java; in `make test` an executor is lost in test_hazards.py.
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_losing_one_executor_and_then_all_of_them_changes_nothing(home: Path, tmp_path: Path) -> None:
     inside = live_with_losses(tmp_path / "life", home, "short", [(0, 0.3, False), (2, 0.0, True)])

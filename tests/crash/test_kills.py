@@ -18,13 +18,14 @@ import weft
 from tests.crash.chain import check, explained, kill_group, moments, report_of, start, undisturbed, wait_for
 from tests.crash.life import SCRIPTS, Life, no_lease
 from tests.crash.worker import STREAM_FAILED
+from tests.few import few
 
 pytestmark = pytest.mark.spark
 # Whoever dies takes Spark along: a dead Python leaves a Java that ends by itself, a dead Java a Python that must.
 TARGETS = ("group", "java", "python")
 LATEST, LATEST_AT_WORK = 10.0, 3.0
-# Who is killed, and whether at its work or at any time. Every kill costs a start of Java, so `make test` has these two
-# alone, in a small life, of which the first must end a Python that works; `make stress` has all kinds in large lives.
+# Who is killed, and whether at its work or at any time. Every kill costs a start of Java, so `make test` has the first of
+# these alone, which must end a Python that works, in a short life; `make stress` has all kinds, also in large lives.
 TWO = (("java", True), ("python", False))
 
 
@@ -36,7 +37,7 @@ def many(kills: int) -> tuple[tuple[str, bool], ...]:
 @pytest.fixture
 def want(script: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
     """The hash of a life without kills."""
-    return undisturbed(script, tmp_path / "undisturbed") if script == "small" else request.getfixturevalue("large_life")
+    return request.getfixturevalue("large_life") if script == "large" else undisturbed(script, tmp_path / "undisturbed")
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +133,15 @@ class Killer:
 
 @pytest.mark.parametrize(
     ("script", "kills"),
-    [
-        pytest.param("small", TWO, marks=pytest.mark.timeout(1800), id="2"),
-        pytest.param("large", many(5), marks=[pytest.mark.slow, pytest.mark.timeout(1800)], id="5"),
-        pytest.param("large", many(100), marks=[pytest.mark.slow, pytest.mark.timeout(7200)], id="100"),
-    ],
+    few(
+        (
+            pytest.param("short", TWO[:1], marks=pytest.mark.timeout(1800), id="1"),
+            pytest.param("small", TWO, marks=pytest.mark.timeout(1800), id="2"),
+            pytest.param("large", many(5), marks=pytest.mark.timeout(1800), id="5"),
+            pytest.param("large", many(100), marks=pytest.mark.timeout(7200), id="100"),
+        ),
+        1,
+    ),
 )
 def test_kills_at_random_times_change_nothing(
     script: str, kills: Sequence[tuple[str, bool]], want: str, tmp_path: Path, tell: Callable[[str], None]

@@ -15,7 +15,7 @@ from weft.failpoint import KILLED, POINTS
 # Passed around Spark's own work only.
 NEED_SPARK = ("batch-begin", "batch-marked")
 PLAIN = tuple(point for point in POINTS if point not in NEED_SPARK)
-# With Spark a kill costs a start of Java, so `make test` has the last two of these alone, `make stress` all points.
+# With Spark a kill costs a start of Java, 15 seconds of a core: `make stress` has these, and all points in another test.
 CHAIN = ("batch-begin:2", "batch-marked:2", "spark-running:2")
 # The places around transactions, in the order in which a life comes by.
 ON_POSTGRESQL = ("register-inside:1", "commit-inside:1", "finish-inside:1", "commit-end:2", "tend-inside:1",
@@ -94,8 +94,9 @@ def test_a_kill_at_any_passage_changes_nothing(
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("chain", [CHAIN[1:], pytest.param(CHAIN, marks=pytest.mark.slow)], ids=["two", "three"])
+@pytest.mark.parametrize("chain", [CHAIN[1:], CHAIN], ids=["two", "three"])
 def test_kills_around_spark_change_nothing(chain: tuple[str, ...], undisturbed: Report, tmp_path: Path) -> None:
     """Kills in a row, each of the process that recovers from the one before; and the same answers as without Spark."""
     assert run_chain(run, tmp_path, chain, undisturbed["hash"]) == 1

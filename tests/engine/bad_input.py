@@ -239,6 +239,14 @@ XML = [
 CASES = {"xml": XML, "json": JSON, "csv": CSV, "parquet": PARQUET, "orc": ORC}
 
 
+def outcomes(cases: list[Case]) -> list[Case]:
+    """The first case of every outcome: for which reasons rows are left out, and whether others of the file count."""
+    first: dict[tuple[frozenset[str], bool], Case] = {}
+    for case in cases:
+        first.setdefault((frozenset(case.dead), case.counted > 0), case)
+    return list(first.values())
+
+
 def good_file(source: str, path: Path, header: bool = False) -> None:
     if source == "parquet":
         pq.write_table(table(), path)

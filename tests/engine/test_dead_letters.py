@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,15 +23,20 @@ from pyspark.sql import SparkSession
 
 import weft
 import weft.testing
-from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, parquet, table, write_case
+from tests.engine.bad_input import CASES, DDL, GOOD, Case, J, lines, outcomes, parquet, table, write_case
 from tests.engine.harness import feed
+from tests.few import few
 from weft.spark.dead import AHEAD, BAD_FILE, NO_TIME, ROW_KEPT, UNPARSABLE
 from weft.spark.paths import can_be_fetched
 
+# A case takes most of a second: `make test` has every outcome of every format, `make stress` all cases.
+PARTS = few(product(CASES, ("outcomes", "all")), [(source, "outcomes") for source in CASES])
 
-@pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
-def test_bad_input_is_left_out_and_counted(cases: list[Case], tmp_path: Path, spark: SparkSession) -> None:
-    """All cases of a format in one engine, a stream each: what goes wrong, all together."""
+
+@pytest.mark.parametrize(("source", "part"), PARTS)
+def test_bad_input_is_left_out_and_counted(source: str, part: str, tmp_path: Path, spark: SparkSession) -> None:
+    """Cases of a format in one engine, a stream each: what goes wrong, all together."""
+    cases = CASES[source] if part == "all" else outcomes(CASES[source])
     wrong = []
     with weft.Engine(tmp_path / "state", spark=spark) as engine:
         for place, case in enumerate(cases):

@@ -22,11 +22,12 @@ from tests.engine.late import arrived, counted, counted_since, lost, watermarks
 from tests.engine.oracle import BatchSpark, difference
 from tests.engine.queries import MICROSECOND, Hop, Maker, RandomQuery
 from tests.engine.rows import Ticks, as_table, random_ticks
+from tests.few import few
 from weft.store import tend
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # A seed takes 5 to 12 ticks on Spark, twice, and an answer of batch Spark for every query: the others in `make stress`.
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
+SEEDS = few(range(12), (0, 1))
 WEEK = timedelta(days=7)
 
 

@@ -18,10 +18,11 @@ from tests.engine.oracle import difference
 from tests.engine.queries import RandomQuery, query_set
 from tests.engine.rows import Ticks, as_table, random_ticks
 from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
+from tests.few import few
 from weft.plan.placement import Placement
 
-# A seed takes twelve ticks on Spark; one of these two opens its engine again before each of them.
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 40))]
+# A seed takes twelve ticks on Spark; every second one opens its engine again before each of them.
+SEEDS = few(range(40), 1)
 
 
 def some_ticks(random: Random) -> Ticks:

@@ -19,6 +19,7 @@ from tests.engine.oracle import difference
 from tests.engine.queries import query_set
 from tests.engine.rows import as_table, random_ticks
 from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
+from tests.few import few
 from tests.simulation.level0 import PlainBatch, Row
 from weft.cli.calibration import EXPLAINED, Observation, fit, probes
 from weft.plan.cost import MEANING, NAMES, Costs
@@ -192,7 +193,7 @@ def test_an_unknown_way_to_share_is_refused(tmp_path: Path) -> None:
     assert caught.value.code == "bad-sharing"
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))])
+@pytest.mark.parametrize("seed", few(range(20), 1))
 def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     random = Random(f"sharing {seed}")
     ticks = random_ticks(random, ticks=5, size=350, span=timedelta(seconds=120), delay=timedelta(seconds=3), late=0.1, begin=BEGIN)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.harness import session_with
+from tests.few import few_combinations
 from weft.spark import session as sessions
 
 NEW_YORK = "America/New_York"
@@ -20,6 +21,8 @@ LINES = {
     "csv": "{ts},{v}\n",
     "json": '{{"ts": "{ts}", "v": {v}}}\n',
 }
+# Options of a source, and the hour of UTC that its files call noon.
+ZONES: dict[str, tuple[dict[str, str], int]] = {"UTC": ({}, 12), "by option": ({"timeZone": NEW_YORK}, 17)}
 HOURS = "SELECT hour(ts) AS h, count(*) AS n FROM s GROUP BY hour(ts) ORDER BY h"
 # Noon of UTC is seven in the morning of New York.
 SINCE_NOON = "SELECT count(*) AS n, max(to_date(ts)) AS day FROM s WHERE ts >= TIMESTAMP '2030-01-01 12:00:00'"
@@ -38,11 +41,11 @@ def arrive(folder: Path, source: str, name: str, *values: int) -> None:
     (folder / f".{name}").rename(folder / name)
 
 
-@pytest.mark.parametrize("source", LINES)
-@pytest.mark.parametrize(("options", "noon"), [({}, 12), ({"timeZone": NEW_YORK}, 17)], ids=["UTC", "by option"])
+@pytest.mark.parametrize(("zone", "source"), few_combinations(ZONES, LINES, every=2))
 def test_a_batch_that_is_mended_has_the_moments_that_any_other_has(
-    tmp_path: Path, new_york: SparkSession, source: str, options: dict[str, str], noon: int
+    tmp_path: Path, new_york: SparkSession, zone: str, source: str
 ) -> None:
+    options, noon = ZONES[zone]
     with weft.Engine(tmp_path / "state", spark=new_york) as engine:
         engine.add_stream("s", source=source, path=tmp_path / "in", schema=DDL, event_time="ts", max_ahead="any",
                           options=options)

@@ -15,6 +15,7 @@ import pytest
 
 import weft.testing
 from tests.faults.scene import Scene, ticks
+from tests.few import few
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import MEASURES, SECOND, Move, Query, Tick, Window
 from weft.algebra.windows import Sliding
@@ -31,8 +32,8 @@ from weft.tick.commit import MAX_DROPS, _drops
 # time that passes meanwhile is a multiple of every slide and of blocks of 32 seconds, so that files are alike too.
 PERIOD = 48
 EARLY = range(PERIOD, 2 * PERIOD)
-# A tick takes some 80 ms: `make test` has four periods, and `make stress` eleven, in which less growth can hide.
-PERIODS = (4, pytest.param(11, marks=pytest.mark.slow))
+# A tick takes some 100 ms: `make test` has three periods, and `make stress` up to eleven, in which less growth can hide.
+PERIODS = few((3, 4, 11), 1)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.engine.harness import session_with, write_tick
+from tests.few import few
 from weft.errors import WeftError
 
 TICKS = 3
@@ -104,24 +106,15 @@ DAMAGES: dict[str, Damage] = {
 # Not promised: a list of files from before the last batch that still reads as one, and has forgotten some of them.
 # Hadoop's checksums do not help: Spark reads its list of files without them.
 OPEN = {("sources/0/1.compact", "exchanged")}
-# Those that `make test` has time for.
-SOME = {
-    (f"offsets/{TICKS - 1}", "emptied"),
+# Those that `make test` has time for: every kind of file.
+SOME = (
     (f"offsets/{TICKS - 2}", "deleted"),
     (f"commits/{TICKS - 1}", "truncated"),
-    (f"commits/{TICKS - 1}", "deleted"),
     ("metadata", "emptied"),
-    ("metadata", "flipped"),
     ("sources/0/1.compact", "truncated"),
-    (f"sources/0/{TICKS - 1}", "emptied"),
     (f"sources/0/{TICKS - 1}", "flipped"),
-}
-CASES = [
-    pytest.param(name, how, id=f"{name} {how}", marks=[] if (name, how) in SOME else [pytest.mark.slow])
-    for name in FILES
-    for how in DAMAGES
-    if (name, how) not in OPEN
-]
+)
+CASES = few([case for case in product(FILES, DAMAGES) if case not in OPEN], SOME)
 CODES = ("stream-failed", "checkpoint-replaced", "offsets-differ")
 
 

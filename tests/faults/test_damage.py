@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.faults.scene import Scene, lived, ticks
+from tests.few import few, few_combinations
 from tests.simulation.world import EPOCH, Query, Window
 from weft.algebra.windows import MICROSECOND
 from weft.errors import StateError
@@ -148,9 +149,8 @@ def whole(quick_folder: Path) -> Iterator[Whole]:
     made.world.forget()
 
 
-@pytest.mark.parametrize("place", range(3))
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
-@pytest.mark.parametrize("kind", KINDS)
+# In `make test` every damage to every kind of file, each to one of three files; in `make stress` to all three.
+@pytest.mark.parametrize(("kind", "damage", "place"), few_combinations(KINDS, DAMAGES, range(3), every=3))
 def test_damage_is_an_error_for_who_needs_the_file(whole: Whole, kind: str, damage: Damage, place: int) -> None:
     """75 damages: every read that needs the file fails with its code, and every other read is right."""
     files = whole.files(kind)
@@ -197,11 +197,8 @@ def ticked(whole: Whole, quick_folder: Path) -> dict[str, str]:
     return {kinds[path]: path for path in sorted(noted) if path in kinds}
 
 
-SOME = [(kind, damage) for kind in KINDS for damage in (flip, delete)]
-REST = [pytest.param(kind, damage, marks=pytest.mark.slow) for kind in KINDS for damage in (truncate, zero)]
-
-
-@pytest.mark.parametrize(("kind", "damage"), [*SOME, *REST])
+# In `make test` every kind of file and every damage, in `make stress` all damages to all kinds.
+@pytest.mark.parametrize(("kind", "damage"), few_combinations(KINDS, (flip, truncate, zero, delete), every=4))
 def test_a_tick_that_needs_a_damaged_file_stops_and_goes_on_after_it_is_restored(
     whole: Whole, ticked: dict[str, str], place: Path, kind: str, damage: Damage
 ) -> None:
@@ -249,7 +246,8 @@ SPOILT: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-@pytest.mark.parametrize("how", SPOILT)
+# A copy of the state for each takes a second: a third of them in `make test`, all in `make stress`.
+@pytest.mark.parametrize("how", few(SPOILT, 9))
 def test_a_damaged_catalog_is_refused_and_never_answers_wrongly(whole: Whole, place: Path, how: str) -> None:
     world = whole.world.copy(place)
     catalog = place / "state" / "catalog.sqlite"
@@ -290,12 +288,13 @@ def flip_and_look(whole: Whole, place: Path, seed: int) -> bool:
         world.forget()
 
 
+@pytest.mark.parametrize("bits", few((8, 25), 1))
 def test_a_flipped_bit_in_the_catalog_is_never_read_as_data(
-    whole: Whole, place: Path, tell: Callable[[str], None]
+    whole: Whole, place: Path, bits: int, tell: Callable[[str], None]
 ) -> None:
-    refused = sum(flip_and_look(whole, place / str(seed), seed) for seed in range(25))
-    tell(f"{refused} of 25 flipped bits are refused")
-    assert refused > 10
+    refused = sum(flip_and_look(whole, place / str(seed), seed) for seed in range(bits))
+    tell(f"{refused} of {bits} flipped bits are refused")
+    assert refused > bits * 2 // 5
 
 
 @pytest.mark.parametrize(("before", "after"), [(b'"dead_letters"', b'"dead_lettess"'), (b'{"streams"', b'["streams"')])

@@ -21,6 +21,7 @@ import pytest
 from sqlalchemy import event
 
 from tests.faults.scene import Scene, lived, ticks
+from tests.few import few, few_combinations
 from weft import failpoint
 from weft.errors import StateError
 from weft.store.tend import LEASE
@@ -103,8 +104,8 @@ def disturb(world: Scene, point: str, error: int, n: int) -> None:
     go_on(world, failed)
 
 
-@pytest.mark.parametrize("n", range(1, 11))
-@pytest.mark.parametrize("point", WRITES)
+# A life takes two seconds: `make test` has every kind of write with every error, `make stress` all of them.
+@pytest.mark.parametrize(("point", "n"), few_combinations(WRITES, range(1, 11), every=5))
 def test_a_failing_write_stops_the_tick_and_loses_nothing(world: Scene, point: str, n: int) -> None:
     disturb(world, point, [errno.ENOSPC, errno.EIO][n % 2], n)
 
@@ -131,7 +132,7 @@ def failing_reads(n: int) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("n", range(1, 5))
+@pytest.mark.parametrize("n", few(range(1, 5), 2))
 def test_a_failing_read_is_an_error_for_who_needs_the_file_and_stops_the_tick(world: Scene, n: int) -> None:
     """An engine that was just opened has nothing in memory: readers and the next ticks go to the disk."""
     with failing_reads(n), pytest.raises(StateError) as unread:
@@ -164,7 +165,7 @@ class FullCatalog:
         self._limit = 2**30
 
 
-@pytest.mark.parametrize("pages", [0, 1, 3, *(pytest.param(more, marks=pytest.mark.slow) for more in (2, *range(4, 21)))])
+@pytest.mark.parametrize("pages", few(range(21), (0, 3)))
 def test_a_full_catalog_stops_the_tick_and_loses_nothing(world: Scene, pages: int) -> None:
     """SQLite itself says that it is full, at whichever transaction of a tick needs the page that is not there."""
     catalog = FullCatalog(world, pages)
@@ -234,7 +235,7 @@ def fill(disk: Path, spare: int) -> Path:
     return filler
 
 
-@pytest.mark.parametrize("spare", [0, 50_000, 150_000])
+@pytest.mark.parametrize("spare", few((0, 50_000, 150_000), 2))
 def test_a_real_disk_that_is_full_stops_the_tick_and_loses_nothing(before: Scene, small_disk: Path, spare: int) -> None:
     """The operating system says so, of a file or of the catalog, in whatever they were about."""
     world = before.copy(small_disk)

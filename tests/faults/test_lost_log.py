@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from tests.faults.scene import QUERIES, Scene, ticks
+from tests.few import few
 from tests.simulation.test_simulation import compare
 from tests.simulation.world import Query, Window
 from weft.errors import StateError
@@ -86,7 +87,7 @@ def test_a_log_that_is_whole_loses_nothing(alive: Scene, place: Path) -> None:
     world.forget()
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", few(SPOILT, 6))
 def test_a_spoilt_log_answers_as_of_an_earlier_moment_or_not_at_all(alive: Scene, place: Path, how: str) -> None:
     world = killed(alive, place, SPOILT[how])
     try:

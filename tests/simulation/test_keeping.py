@@ -10,6 +10,7 @@ import pytest
 
 import weft
 import weft.testing
+from tests.few import few_combinations
 from tests.simulation.meanwhile import tick
 from tests.simulation.world import World, at
 from weft.plan.placement import Placement
@@ -142,8 +143,7 @@ def test_dates_are_moments_and_durations_may_be_pythons_own(world: World) -> Non
                                 watermark=timedelta(seconds=-1))
 
 
-@pytest.mark.parametrize("window", ["'2 seconds'", "'200 seconds', '2 seconds'"])
-@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize(("eager", "window"), few_combinations((False, True), ("'2 seconds'", "'200 seconds', '2 seconds'"), every=2))
 def test_the_newest_window_that_has_rows_is_found_however_long_it_was_quiet(
     world: World, window: str, eager: bool
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import weft
 import weft.testing
+from tests.few import few
 from tests.simulation import test_simulation
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.meanwhile import counts, die, tick
@@ -29,7 +30,7 @@ from weft.store.records import AggregateRow, QueryRow, StreamRow
 from weft.store.tend import LEASE
 
 
-@pytest.mark.parametrize("point", ["commit-after", "finish-written", "finish-inside"])
+@pytest.mark.parametrize("point", few(("commit-after", "finish-written", "finish-inside"), 2))
 def test_windows_that_nobody_lived_to_finish_are_merged_when_asked_for(world: World, point: str) -> None:
     query = Query("q", ("k",), ("n",), Window(2, 2), "forever", eager=True)
     world.run([query])

@@ -9,6 +9,7 @@ import pytest
 
 import weft
 import weft.testing
+from tests.few import few_combinations
 from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import World, at
 from weft.plan.placement import Moved, Placement
@@ -72,8 +73,10 @@ def test_steps_that_end_with_one_batch_are_told_apart(moving: World) -> None:
     assert_nothing_lost(moving, 11)
 
 
-@pytest.mark.parametrize("before", ["", "a"])
-@pytest.mark.parametrize("trees", [["b"], ["b", "c"], ["b", ""], ["b", "a"], ["b", "a", "b"]])
+TREES = (["b"], ["b", "c"], ["b", ""], ["b", "a"], ["b", "a", "b"])
+
+
+@pytest.mark.parametrize(("trees", "before"), few_combinations(TREES, ("", "a"), every=3))
 def test_a_query_that_another_process_moves_again_and_again_while_a_tick_is_computed(
     moving: World, before: str, trees: list[str]
 ) -> None:

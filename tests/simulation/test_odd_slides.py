@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from tests.few import few
 from tests.plan.test_slices import ENDLESS
 from tests.simulation.world import SECOND, Tick, World
 from weft.algebra.windows import micros
@@ -42,7 +43,7 @@ def counts(steps: Iterable[Tick], length: int) -> dict[tuple[datetime, str], int
     return found
 
 
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", few(ENDLESS, 2))
 def test_a_stream_goes_on_whatever_slides_its_queries_have(tmp_path: Path, name: str) -> None:
     windows, _, _ = ENDLESS[name]
     world = World(tmp_path, Random(1), delay=0)
