@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,16 @@ CALLS: dict[str, Callable[[weft.Engine], object]] = {
     "result": lambda engine: engine.query("q").result(),
     "register": lambda engine: engine.register("SELECT max(n) AS m FROM s", name="new"),
     "drop": lambda engine: engine.query("q").drop(),
+    "listen": lambda engine: engine.listen(print),
+    "spark": lambda engine: engine.spark,
+    "dataframe": lambda engine: engine.query("q").dataframe(),
+    "optimize": lambda engine: engine.optimize(),
+    "network": lambda engine: engine.network("s"),
+    "explain": lambda engine: engine.explain(),
+    "metrics": lambda engine: engine.metrics(),
+    "start": lambda engine: engine.start(),
+    "run_available": lambda engine: engine.run_available(),
+    "adopt": lambda engine: engine.adopt("s"),
     "feed": lambda engine: weft.testing.feed(engine, "s", [{"ts": "2026-01-01T00:00:09", "n": 1}]),
 }
 
@@ -25,8 +36,10 @@ def test_a_closed_engine_refuses(tmp_path: Path, call: str) -> None:
         query = engine.register("SELECT sum(n) AS total FROM s", name="q")
         weft.testing.feed(engine, "s", [{"ts": "2026-01-01T00:00:01", "n": 1}])
         assert query.result()["total"].to_pylist() == [1]
+    threads = threading.active_count()
     with pytest.raises(weft.EngineError) as refusal:
         CALLS[call](engine)
+    assert not engine._session.is_open and threading.active_count() == threads
     assert refusal.value.code == "engine-closed"
     with weft.testing.engine(tmp_path) as again:
         assert [query.name for query in again.queries()] == ["q"] and again.query("q").status == "running"
