@@ -11,8 +11,17 @@ import duckdb
 import pyarrow as pa
 
 from weft.backend.functions import install
+from weft.backend.interface import BackendDown, BackendError
 from weft.errors import engine_closed
 
+# What DuckDB raises when it fails itself; all else is about what it was asked.
+DOWN = (
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.ConnectionException,
+    duckdb.InterruptException,
+    duckdb.FatalException,
+)
 # The share of the machine's memory for a DuckDB; an engine has two, beside the JVM and everything else.
 MEMORY_SHARE = 0.4
 # Settings are global, because a cursor takes over no setting that the connection made for itself.
@@ -79,3 +88,13 @@ class Duck:
         self._root.close()
         # Spark's callback server keeps the tick, and the tick this object, beyond the end of the interpreter.
         del self._root
+
+
+def run_on(duck: Duck, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The answer of a SELECT over the tables; what DuckDB raises becomes the backend's errors."""
+    try:
+        return duck.run(sql, tables)
+    except DOWN as error:
+        raise BackendDown(str(error)) from error
+    except duckdb.Error as error:
+        raise BackendError(str(error)) from error
