@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,3 +45,32 @@ def test_a_closed_engine_refuses(tmp_path: Path, call: str) -> None:
     with weft.testing.engine(tmp_path) as again:
         assert [query.name for query in again.queries()] == ["q"] and again.query("q").status == "running"
         assert again.query("q").result()["total"].to_pylist() == [1]
+
+
+def test_an_engine_is_closed_while_others_read(tmp_path: Path) -> None:
+    """Whoever reads at that moment gets an answer, or is told; nothing stays half open."""
+    engine = weft.testing.engine(tmp_path)
+    weft.testing.add_stream(engine, "s", schema="ts timestamp, n int", event_time="ts")
+    query = engine.register("SELECT n % 7 AS k, sum(n) AS total FROM s GROUP BY n % 7", name="q")
+    weft.testing.feed(engine, "s", [{"ts": "2026-01-01T00:00:01", "n": n} for n in range(1000)])
+    begun, ends = threading.Barrier(5), list[str]()
+
+    def read() -> None:
+        begun.wait()
+        try:
+            while query.result().num_rows == 7:
+                pass
+        except weft.WeftError as error:
+            ends.append(error.code)
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    begun.wait()
+    time.sleep(0.1)
+    engine.close()
+    for reader in readers:
+        reader.join(30)
+    assert ends == ["engine-closed"] * 4
+    with weft.testing.engine(tmp_path) as again:
+        assert again.query("q").result().num_rows == 7
