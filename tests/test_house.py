@@ -27,8 +27,9 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # Who computes with Arrow tables: the driver's backend; the answers of Spark before they are rows of it; what is shown.
 COMPUTES = {
-    "duckdb": {"weft.backend.driver", "weft.backend.duck", "weft.backend.functions"},
-    "weft.backend.duck": {"weft.backend.driver", "weft.store.folder"},
+    "duckdb": {"weft.backend.duck", "weft.backend.functions"},
+    "weft.backend.duck.run_on": {"weft.backend.driver", "weft.testing.fed"},
+    "weft.backend.duck.Duck": {"weft.backend.driver", "weft.store.folder"},
     "weft.backend.driver": {"weft.store.folder"},
     "weft.backend.tables": {"weft.backend.driver"},
     "weft.segments.cache.TableCache": {"weft.backend.driver", "weft.store.folder"},

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
@@ -68,6 +69,12 @@ def test_a_column_that_the_stream_does_not_have_is_refused(engine: weft.Engine) 
     ("rows", "said"),
     [
         (ROW, "not as a single row"),
+        (None, "not a NoneType"),
+        ([("2026-01-01T00:00:01", "a", 1)], "not a tuple"),
+        ("2026-01-01T00:00:01", "not a str"),
+        (pd.DataFrame([ROW]), "not a DataFrame"),
+        ([{**ROW, "V": 2}], "column 'v' is there twice"),
+        (pa.table([[1], [2]], names=["v", "V"]), "column 'v' is there twice"),
         ([{**ROW, "v": "many"}], "column 'v'"),
         ([{**ROW, "v": 2**40}], "column 'v'"),
         ([{**ROW, "ts": "soon"}], "column 'ts'"),
@@ -96,8 +103,21 @@ def test_late_dead_and_failing_rows_are_told_as_in_a_running_stream(engine: weft
     (letter,) = engine.dead_letters("s").to_pylist()
     assert (letter["tick"], letter["reason"]) == (0, "no event time") and "no time" in letter["row"]
     weft.testing.feed(engine, "s", [{**ROW, "ts": "2026-01-01T00:00:27", "v": 0}])
-    assert failing.status == "failed" and "division-by-zero" in failing.metrics()["error"]
-    assert windows.status == "running"
+    assert failing.status == "failed" and windows.status == "running"
+    assert failing.metrics()["error"].endswith(": [DIVIDE_BY_ZERO] Division by zero, on a row with v = 0")
+
+
+def test_every_query_that_fails_on_a_fed_row_is_stopped_with_the_row(engine: weft.Engine) -> None:
+    failing = {"division": "sum(6 / v)", "rest": "sum(v % v)", "overflow": "sum(v + 2147483647)",
+               "cast": "max(CAST(v + 300 AS TINYINT))", "decimal": "max(CAST(v + 300 AS DECIMAL(3, 1)))"}
+    queries = {name: engine.register(f"SELECT {sql} AS x FROM s", name=name) for name, sql in failing.items()}
+    weft.testing.feed(engine, "s", [{**ROW, "v": 0}, {**ROW, "v": 2}, {**ROW, "v": None}])
+    reasons = {name: query.metrics()["error"].partition("+00:00: ")[2] for name, query in queries.items()}
+    conditions = {name: reason.partition("]")[0] for name, reason in reasons.items()}
+    assert conditions == {"division": "[DIVIDE_BY_ZERO", "rest": "[DIVIDE_BY_ZERO", "overflow": "[ARITHMETIC_OVERFLOW",
+                          "cast": "[CAST_OVERFLOW", "decimal": "[CAST_OVERFLOW"}
+    assert all(", on a row with v = " in reason for reason in reasons.values())
+    assert engine.metrics()["streams"]["s"]["ticks"] == 1
 
 
 def test_an_event_time_too_far_ahead_is_a_dead_letter_where_the_stream_says_so(tmp_path: Path) -> None:

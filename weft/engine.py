@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.algebra.windows import duration_text
-from weft.errors import StateError
+from weft.errors import StateError, engine_closed
 from weft.feeds.address import absolute_path, path_from
 from weft.feeds.sources import Roots
 from weft.feeds.streams import DEFAULT_AHEAD, define_stream
@@ -284,6 +284,8 @@ class Engine:
 
     def planner(self, stream: str) -> Planner:
         """The planner of a stream."""
+        if self._closed:
+            raise engine_closed()
         return self._planners.of(stream)
 
 

@@ -15,6 +15,10 @@ from tests.engine.oracle import BatchSpark, difference
 SCHEMA = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("d", pa.float64()), ("f", pa.float32()), ("i", pa.int32())])
 VALUES = [0.0, -0.0, float("nan"), 1.5, None, float("-inf"), -0.0, 0.0, 2.5]
 ROWS = [{"ts": place, "d": VALUES[place % len(VALUES)], "f": VALUES[place // 3 % len(VALUES)], "i": place % 2} for place in range(60)]
+PAIRS = ("least(d, f)", "least(f, d)", "greatest(d, f)", "greatest(f, d)", "least(d, -0.0D)", "least(-0.0D, d)", "greatest(d, -0.0D)",
+         "greatest(0.0D, d, f)", "greatest(-0.0D, d, f)", "least(f, NULL, d)")
+# Over aggregates, where Weft computes them itself. Spark takes both orders of a pair for the same in one query.
+LAST = [f"{function}({both})" for function in ("least", "greatest") for both in ("sum(i) * 0.0D, -0.0D", "-0.0D, sum(i) * 0.0D")]
 QUERIES = (
     "SELECT d, count(*) AS n FROM {} GROUP BY d",
     "SELECT d, cast(d AS string) AS t, count(*) AS n FROM {} GROUP BY d",
@@ -33,6 +37,13 @@ QUERIES = (
     "SELECT count(DISTINCT d) AS n, count(DISTINCT f) AS m, mode(d) AS o FROM {}",
     "SELECT d + -0.0 AS p, cast(d * -0.0 AS string) AS t, cast(-0.0D * i AS string) AS u, count(*) AS n FROM {} GROUP BY d, i",
     "SELECT d, count(*) AS n FROM {} WHERE d < -0.0 OR d IN (-0.0D, 1.5D) GROUP BY d",
+    # Of equal values least and greatest take the first; NULL is passed over, and NaN is the greatest.
+    *(f"SELECT cast({pair} AS string) AS t, count(*) AS n FROM {{}} GROUP BY cast({pair} AS string)" for pair in PAIRS),
+    *(f"SELECT count(*) AS n, sum(i) FILTER (WHERE pow({pair}, -1) < 0) AS s FROM {{}} WHERE pow({pair}, -1) <= 0" for pair in PAIRS),
+    *(f"SELECT {pair} AS k, count(*) AS n FROM {{}} GROUP BY {pair}" for pair in PAIRS),
+    *(f"SELECT i, {last} AS z FROM {{}} GROUP BY i" for last in LAST),
+    "SELECT i, least(max(d), max(f)) AS a, greatest(max(d), min(f)) AS b, least(sum(i), NULL) AS c FROM {} WHERE d <> 0 AND f <> 0"
+    " OR d IS NULL GROUP BY i",
 )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 import weft
+import weft.cli.results
 import weft.read.answers
 import weft.testing
 from tests.simulation.meanwhile import tick
@@ -87,6 +90,24 @@ def test_who_follows_is_shown_all_windows_that_one_tick_closes(world: World, mon
     first, last = (whole["window_end"][place].as_py() for place in (0, -1))
     shown = list(following(world.engine, "q", first, last, every=0.05))
     assert len(shown) == 4 and pa.concat_tables(shown).equals(whole.slice(1))
+
+
+def test_who_follows_until_a_moment_is_shown_no_window_after_it(world: World) -> None:
+    query = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '1 second')", name="q")
+    world.run([tick(second, "a") for second in range(9)])
+    ends = query.results()["window_end"].to_pylist()
+    for until in (ends[2], ends[2] + timedelta(milliseconds=300)):
+        (shown,) = following(world.engine, "q", None, until, every=0.05)
+        assert shown["window_end"].to_pylist() == [ends[2]]
+
+
+def test_who_follows_before_anything_arrived_is_shown_every_window(world: World) -> None:
+    query = world.engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '1 second')", name="q")
+    shown = following(world.engine, "q", None, datetime(1970, 1, 1, 0, 0, 4, tzinfo=UTC), every=0.05)
+    looks = iter([lambda: None, lambda: world.run([tick(1, "a"), tick(2, "a"), tick(5, "a")])])
+    with patch.object(weft.cli.results, "reader_leaves", lambda _: next(looks)() is not None):
+        assert pa.concat_tables(shown).equals(query.results())
+    assert query.results()["n"].to_pylist() == [1, 1]
 
 
 def test_a_week_of_seconds_is_read_in_one_call(world: World) -> None:

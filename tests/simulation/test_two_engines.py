@@ -19,6 +19,8 @@ from tests.simulation.meanwhile import counts, tick
 from tests.simulation.world import SECOND, Move, Query, Window, World, at
 from weft import failpoint
 from weft.errors import EngineError, SqlError, StateError, StreamError
+from weft.registry.declared import Declared
+from weft.store.snapshot import Snapshot
 from weft.store.tend import LEASE
 
 TOTAL = Query("total", ("k",), ("n",), None, "forever", eager=False)
@@ -295,3 +297,37 @@ def test_nobody_who_reads_waits_for_spark_to_start(world: World, monkeypatch: py
     spark.join()
     reading.join()
     assert meanwhile == [1]
+
+
+def test_a_query_that_another_process_registers_on_another_stream_is_read_there(world: World) -> None:
+    other = elsewhere(world)
+    weft.testing.add_stream(other, "t", schema="ts timestamp, k string", event_time="ts")
+    with closing(other):
+        query = world.engine.register(COUNT, name="q")
+        run(world.engine, 0)
+        assert [q.name for q in world.engine.queries()] == ["q"] and query.result()["n"].to_pylist() == [1]
+        other.query("q").drop()
+        other.register(COUNT.replace("FROM s", "FROM t"), name="q")
+        assert query.result()["n"].to_pylist() == [0] and query.metrics()["status"] == "registered"
+        weft.testing.feed(other, "t", [{"ts": "2026-01-01T00:00:01"}, {"ts": "2026-01-01T00:00:02"}])
+        assert query.result()["n"].to_pylist() == [2]
+
+
+def test_a_reader_takes_no_declared_stream_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread reads the streams of a moment; before it notes them, another thread knows those of a later moment."""
+    other, engine, usual = elsewhere(world), world.engine, Declared.after
+    with closing(other):
+        run(engine, 0)
+        other.register(COUNT, name="q")
+
+        def after(declared: Declared, catalog: Snapshot) -> Declared:
+            monkeypatch.setattr(Declared, "after", usual)
+            earlier = declared.after(catalog)
+            weft.testing.add_stream(other, "t", schema="ts timestamp, k string", event_time="ts")
+            engine.registry.refresh()
+            assert sorted(engine.registry.streams()) == ["s", "t"]
+            return earlier
+
+        monkeypatch.setattr(Declared, "after", after)
+        assert engine.registered("q").name == "q"
+        assert Declared.after is usual and sorted(engine.registry.streams()) == ["s", "t"]

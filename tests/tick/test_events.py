@@ -96,12 +96,15 @@ def test_a_tick_that_fails_says_why_and_commits_nothing(world: World, monkeypatc
     assert heard == [weft.TickFailed("s", 0, "[storage-full] no space")]
 
 
-def test_a_listener_that_raises_is_called_again_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [ValueError("bad listener"), SystemExit(3), KeyboardInterrupt()], ids=repr)
+def test_a_listener_that_raises_is_called_again_and_harms_nobody(
+    caplog: pytest.LogCaptureFixture, error: BaseException
+) -> None:
     lines, bad, good = Bus(), list[Event](), list[Event]()
 
     def raises(event: Event) -> None:
         bad.append(event)
-        raise ValueError("bad listener")
+        raise error
 
     ends = [lines.listen(raises), lines.listen(good.append)]
     lines.emit(failed(0), failed(1))

@@ -6,17 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
-from weft.backend.duck import Duck
+from weft.backend.duck import Duck, run_on
 from weft.backend.finishing import finishing_sql, members_sql, starts_sql
 from weft.backend.interface import (
     ALL,
-    BackendDown,
-    BackendError,
     FinishedRun,
     Finishing,
     Merge,
@@ -33,15 +30,6 @@ from weft.segments.files import Files, Written
 from weft.segments.roll import REQUEST, common_roll, is_on_roll, roll_of, with_roll
 from weft.segments.rows import START, conform
 from weft.segments.segment import SegmentRow
-
-# What DuckDB raises when it fails itself; all else is about what it was asked.
-DOWN = (
-    duckdb.OutOfMemoryException,
-    duckdb.IOException,
-    duckdb.ConnectionException,
-    duckdb.InterruptException,
-    duckdb.FatalException,
-)
 
 INDEX_BYTES = 64 * 2**20
 
@@ -170,12 +158,7 @@ class DriverBackend:
                 yield _table(rows)
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        try:
-            return self._duck.run(sql, tables)
-        except DOWN as error:
-            raise BackendDown(str(error)) from error
-        except duckdb.Error as error:
-            raise BackendError(str(error)) from error
+        return run_on(self._duck, sql, tables)
 
 
 def _is_plain(selection: Selection) -> bool:

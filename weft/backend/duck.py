@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from weft.backend.functions import install
+from weft.backend.interface import BackendDown, BackendError
 from weft.errors import engine_closed
 
+# What DuckDB raises when it fails itself; all else is about what it was asked.
+DOWN = (
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.ConnectionException,
+    duckdb.InterruptException,
+    duckdb.FatalException,
+)
+# How long whoever closes waits for statements of other threads, before it breaks them off, and after that.
+LAST_SECONDS = 10.0
 # The share of the machine's memory for a DuckDB; an engine has two, beside the JVM and everything else.
 MEMORY_SHARE = 0.4
 # Settings are global, because a cursor takes over no setting that the connection made for itself.
@@ -44,33 +56,61 @@ class Duck:
             self._root.execute(setting)
         # By thread, and not thread-local: a cursor that outlives close() in any thread is reported as a leak at exit.
         self._cursors: dict[int, duckdb.DuckDBPyConnection] = {}
-        self._closed = False
+        self._closed, self._running = False, 0
+        self._changed = threading.Condition()
 
     def run(self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """The answer of a SELECT over the tables by name."""
-        if self._closed:
-            raise engine_closed()
-        cursor = self._cursor()
-        for name, table in tables.items():
-            cursor.register(name, table)
-        try:
-            return cursor.sql(sql, params=dict(parameters) if parameters else None).to_arrow_table()
-        finally:
-            for name in tables:
-                cursor.unregister(name)
+        with self._cursor() as cursor:
+            for name, table in tables.items():
+                cursor.register(name, table)
+            try:
+                return cursor.sql(sql, params=dict(parameters) if parameters else None).to_arrow_table()
+            finally:
+                for name in tables:
+                    cursor.unregister(name)
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The cursor of this thread, which stays open meanwhile."""
         thread = threading.get_ident()
-        if thread not in self._cursors:
-            self._cursors[thread] = self._root.cursor()
-        return self._cursors[thread]
+        with self._changed:
+            if self._closed:
+                raise engine_closed()
+            if thread not in self._cursors:
+                self._cursors[thread] = self._root.cursor()
+            cursor = self._cursors[thread]
+            self._running += 1
+        try:
+            yield cursor
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     def close(self) -> None:
-        """End the cursors of all threads."""
-        self._closed = True
+        """End the cursors of all threads, when the statements that run are done; again does nothing."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+            if not self._changed.wait_for(lambda: self._running == 0, LAST_SECONDS):
+                for cursor in self._cursors.values():
+                    cursor.interrupt()
+                self._changed.wait_for(lambda: self._running == 0, LAST_SECONDS)
         for cursor in self._cursors.values():
             cursor.close()
         self._cursors.clear()
         self._root.close()
         # Spark's callback server keeps the tick, and the tick this object, beyond the end of the interpreter.
         del self._root
+
+
+def run_on(duck: Duck, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The answer of a SELECT over the tables; what DuckDB raises becomes the backend's errors."""
+    try:
+        return duck.run(sql, tables)
+    except DOWN as error:
+        raise BackendDown(str(error)) from error
+    except duckdb.Error as error:
+        raise BackendError(str(error)) from error

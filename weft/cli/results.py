@@ -17,6 +17,7 @@ import typer
 from weft.algebra.windows import Sliced
 from weft.cli.state import JsonOption, StateOption, complete_query, find_query, open_state
 from weft.errors import EngineError
+from weft.read.moments import moment_of
 from weft.terminal.output import console, many, plain, print_json, rows_table, say
 from weft.terminal.values import for_csv, from_micros, values
 
@@ -105,7 +106,7 @@ def why_empty(engine: Engine, name: str, *, any_window: bool = False) -> str:
 
 def following(engine: Engine, name: str, since: datetime | None, until: datetime | None, *,
               every: float) -> Iterator[pa.Table]:
-    """The newest closed window or the windows since a moment, then what is new at every look.
+    """The newest closed window (before `until`) or the windows since a moment, then what is new at every look.
 
     Ends when `until` is passed, and when nobody reads on, which a stream that is idle would never notice by writing.
     """
@@ -126,11 +127,14 @@ def following(engine: Engine, name: str, since: datetime | None, until: datetime
             now = from_micros(watermark)
             if watermark is not None and now is not None:
                 last = now if until is None else min(now, until)
-                newest = from_micros(window.newest_closed_end(watermark))
+                newest = from_micros(window.newest_closed_end(moment_of(last)))
                 # In parts, because a tick may close more windows than a call reads.
                 tables = [query.result(end=newest)] if seen is None else query.results_in_parts(since=seen, until=last)
                 yield from (table for table in tables if table.num_rows)
                 seen = last
+            elif watermark is None and seen is None:
+                # Nothing has arrived yet: every window that will close is new.
+                seen = datetime.min.replace(tzinfo=UTC)
         if until is not None and seen is not None and seen >= until:
             return
         if reader_leaves(every):

@@ -7,6 +7,7 @@ an inline table have the position of the key that holds the table.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -126,7 +127,9 @@ def _keys(text: str, at: int) -> tuple[Keys, int]:
     """A dotted key and where it ends."""
     parts: list[str] = []
     while match := _KEY.match(text, at):
-        parts.append(next(name for name in match.groups() if name is not None))
+        name = next(name for name in match.groups() if name is not None)
+        # Only in double quotes a backslash means something else than itself.
+        parts.append(name if match[1] is None or "\\" not in name else tomllib.loads(f'key = "{name}"')["key"])
         at = match.end()
         if text[at : at + 1] != ".":
             break

@@ -20,7 +20,7 @@ from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.feeds.address import is_address, is_relative
 from weft.feeds.sources import Roots
-from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream
+from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, spark_identifier
 from weft.optimize.optimizer import check_sharing
 from weft.registry.admission import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
@@ -179,27 +179,62 @@ class _Reading:
         watermark = table.text("watermark", default="0 seconds")
         max_ahead = table.text("max_ahead", default=DEFAULT_AHEAD)
         options = flatten(table.table("options"))
-        self._duration((*table.keys, "watermark"), watermark)
-        if max_ahead != ANY:
-            self._duration((*table.keys, "max_ahead"), max_ahead)
-        if texts["schema"]:
-            self._try((*table.keys, "schema"), lambda: parse_schema(texts["schema"]), inside=True)
-        if len(self._notes.problems) > before:
-            return None
+        sound = {"watermark": self._duration((*table.keys, "watermark"), watermark),
+                 "max_ahead": max_ahead == ANY or self._duration((*table.keys, "max_ahead"), max_ahead),
+                 "schema": self._schema(table.keys, texts["schema"], self._partial[name])}
         path = self._path(texts["path"]) if texts["path"] else None
-        try:
-            stream = define_stream(name, source=texts["source"], path=path, schema=texts["schema"], dataframe=None,
-                                   event_time=texts["event_time"], watermark=watermark, max_ahead=max_ahead,
-                                   options=options)
-            self._roots.check(stream)
-        except WeftError as error:
-            key = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark",
-                   "bad-max-ahead": "max_ahead", "bad-option": "options"}
-            self._notes.error((*table.keys, *([key[error.code]] if error.code in key else [])), error)
+        said: dict[str, Any] = {"source": texts["source"] or "parquet", "path": path, "schema": texts["schema"],
+                                "event_time": texts["event_time"], "watermark": watermark, "max_ahead": max_ahead,
+                                "options": options}
+        stand_in = self._stand_in(self._partial[name], texts["event_time"])
+        mended = {key: stand_in[key] for key in sound if not sound[key]}
+        stream = self._define(name, table.keys, {**said, **mended}, stand_in)
+        if stream is None or len(self._notes.problems) > before:
             return None
         del self._partial[name]
         relative = bool(texts["path"]) and is_relative(texts["path"])
         return StreamConfig(stream, texts["schema"], watermark, max_ahead, relative)
+
+    def _schema(self, keys: tuple[str, ...], text: str, partial: PartialStream) -> bool:
+        """Note what is wrong with a schema, every column by itself; whether nothing is."""
+        if not text:
+            return False
+        if partial.errors:
+            for error in partial.errors:
+                self._notes.error((*keys, "schema"), error, inside=True)
+            return False
+        return self._try((*keys, "schema"), lambda: parse_schema(text), inside=True)
+
+    @staticmethod
+    def _stand_in(partial: PartialStream, event_time: str) -> dict[str, Any]:
+        """What stands for a part of a stream that is wrong, so that the other parts are looked at."""
+        columns = partial.columns_text
+        # An event time that is missing, or whose column cannot be read, is told of already.
+        told = not event_time or event_time.lower() in partial.unreadable or not columns
+        moment = event_time if told and event_time else "the event time"
+        schema = ", ".join(filter(None, (columns, f"{spark_identifier(moment)} timestamp")))
+        return {"watermark": "0 seconds", "max_ahead": DEFAULT_AHEAD, "options": {}, "event_time": moment,
+                "schema": schema if told else columns, "schema with a time": schema}
+
+    def _define(
+        self, name: str, keys: tuple[str, ...], said: dict[str, Any], stand_in: Mapping[str, Any]
+    ) -> Stream | None:
+        """The stream; where it is refused, note why, and look at the rest of it with another value in that place."""
+        blamed = {"no-event-time": "event_time", "bad-event-time": "event_time", "bad-watermark": "watermark",
+                  "bad-max-ahead": "max_ahead", "bad-option": "options"}
+        if not said["event_time"]:
+            said = {**said, "event_time": stand_in["event_time"], "schema": stand_in["schema with a time"]}
+        try:
+            stream = define_stream(name, dataframe=None, **said)
+            self._roots.check(stream)
+            return stream
+        except WeftError as error:
+            key = blamed.get(error.code)
+            self._notes.error((*keys, *([key] if key else [])), error)
+        if key is not None and said[key] != stand_in[key]:
+            time = {"schema": stand_in["schema with a time"]} if key == "event_time" else {}
+            self._define(name, keys, {**said, **time, key: stand_in[key]}, stand_in)
+        return None
 
     def _queries(self, top: Table, keep: str) -> dict[str, QueryConfig]:
         queries: dict[str, QueryConfig] = {}
@@ -274,19 +309,22 @@ class _Reading:
             self._duration((*table.keys, "keep"), keep)
         return keep
 
-    def _duration(self, keys: tuple[str, ...], text: str) -> None:
-        self._try(keys, lambda: parse_wait(text))
+    def _duration(self, keys: tuple[str, ...], text: str) -> bool:
+        return self._try(keys, lambda: parse_wait(text))
 
     def _name(self, name: str, keys: tuple[str, ...]) -> None:
         if not name or len(name) > 200 or not name.isprintable():
             message, hint = f"{name[:200]!r} cannot name a query", "Use 1 to 200 printable characters."
             self._notes.add(keys, "bad-name", message, hint)
 
-    def _try(self, keys: tuple[str, ...], action: Any, *, inside: bool = False) -> None:
+    def _try(self, keys: tuple[str, ...], action: Any, *, inside: bool = False) -> bool:
+        """Do it, and note what it raises; whether it raised nothing."""
         try:
             action()
         except WeftError as error:
             self._notes.error(keys, error, inside=inside)
+            return False
+        return True
 
     def _text_of(self, path: Path, keys: tuple[str, ...]) -> str | None:
         try:

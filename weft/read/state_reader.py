@@ -40,7 +40,8 @@ class StateReader:
                 stream = self._registry.read(name, snapshot).row.stream
         state, query = self.committed(stream).reload(partial(self._registry.read, name))
         if query.row.stream != stream:
-            # Dropped and registered again, on another stream.
+            # Dropped and registered again, on another stream, by another process: what is known here is older.
+            self._registry.refresh()
             return self.answers(name)
         return Answers(query, state, self._reader)
 

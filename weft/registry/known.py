@@ -126,7 +126,11 @@ class KnownRegistrations:
             raise _unknown_query(str(name))
         if revision > self._declared_at:
             # Streams and aggregates are few, and none ever changes: an older moment only knows fewer of them.
-            self._declared, self._declared_at = self._declared.after(catalog), revision
+            declared = self._declared.after(catalog)
+            with self._lock:
+                # Another thread may know a later moment by now.
+                if revision > self._declared_at:
+                    self._declared, self._declared_at = declared, revision
         form = None if self._compiler.knows(row) else catalog.form(name)
         query = _accepted(self._compiler.compiled(row, self._declared, form))
         self._seen[name] = revision, query

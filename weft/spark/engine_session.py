@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.errors import engine_closed
 from weft.feeds.address import is_address
 from weft.store.folder import StateFolder, root_of
 
@@ -29,7 +30,7 @@ class EngineSession:
     ) -> None:
         self._session, self._local_path, self._settings = session, local_path, dict(settings or {})
         # Spark takes seconds to start: nobody who only reads waits for this lock.
-        self._lock = threading.RLock()
+        self._lock, self._left = threading.RLock(), False
         if session is not None:
             from weft.spark.session import enter, warn_of_open_doors, warn_of_time_zone
 
@@ -44,9 +45,11 @@ class EngineSession:
 
     def get(self) -> SparkSession:
         """The session; a local session is started where there is none."""
-        from weft.spark.session import start_for_engine
-
         with self._lock:
+            if self._left:
+                raise engine_closed()
+            from weft.spark.session import start_for_engine
+
             if self._session is None:
                 folder = None if self._local_path is None else Path(self._local_path)
                 self._session = start_for_engine(folder, self._settings)
@@ -55,7 +58,8 @@ class EngineSession:
     def leave(self) -> None:
         """Use the session no more; a Spark that an engine started ends with its last engine."""
         with self._lock:
-            if self._session is not None:
+            left, self._left = self._left, True
+            if self._session is not None and not left:
                 from weft.spark.session import leave
 
                 leave(self._session)

@@ -108,9 +108,32 @@ def _floating(value: float, kind: DataType) -> str:
 def _call(call: Call, arguments: Sequence[str]) -> str:
     if call.function in _FORMS:
         return _FORMS[call.function](call, arguments)
+    if call.function in _IN_ORDER and (call.type.is_fractional or (call.type.is_decimal and call.function in INFIX)):
+        arguments = [_set_apart(call, argument, sql) for argument, sql in zip(call.arguments, arguments, strict=True)]
+        return _IN_ORDER[call.function].format(*arguments, every=", ".join(arguments))
     if call.function in INFIX:
         return "(" + f" {call.function} ".join(arguments) + ")"
     return f"{call.function}({', '.join(arguments)})"
+
+
+# What Spark takes for the same in any order of its operands, though it is not: (a + b) + c may differ from (c + b) + a
+# in its last digits, a * b * c of wide decimals from c * b * a, least(-0.0, 0.0) from least(0.0, -0.0) in its sign.
+# Where queries in a statement spell it in two orders, Spark computes a single order for all; so it is written as what
+# Spark does not reorder. Of integers every order that does not fail gives the same.
+_IN_ORDER = {
+    "+": "({} + {})",
+    "*": "({} * {})",
+    "least": "array_min(array({every}))",
+    "greatest": "array_max(array({every}))",
+}
+
+
+def _set_apart(call: Call, argument: Expression, sql: str) -> str:
+    """An operand that Spark does not merge with the operands of the call: negated twice, which changes no value."""
+    if call.function in INFIX:
+        alike = isinstance(argument, Call) and argument.function == call.function
+        return f"(- (- {sql}))" if alike else sql
+    return sql if argument.type == call.type else f"CAST({sql} AS {spark_type(call.type)})"
 
 
 # What is not written as name(arguments).

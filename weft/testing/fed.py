@@ -19,6 +19,9 @@ import pyarrow.compute as pc
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
 from weft.algebra.windows import micros
+from weft.backend.duck import run_on
+from weft.backend.functions import DIVISION_BY_ZERO, OVERFLOW
+from weft.backend.interface import BackendDown, BackendError
 from weft.backend.merge import merge_sql
 from weft.backend.render import duck_sql
 from weft.backend.statements import duck_identifier
@@ -40,11 +43,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> pa.Table:
     """The rows as a table of the stream's columns and types; names may be written in any case, as in SQL."""
-    if isinstance(rows, Mapping):
-        raise StreamError("bad-row", "rows are fed as a list, not as a single row", hint="Write feed(..., [row]).")
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in stream.columns])
-    rows = rows if isinstance(rows, pa.Table) else list(rows)
-    given = rows.column_names if isinstance(rows, pa.Table) else sorted({name for row in rows for name in row})
+    rows = rows if isinstance(rows, pa.Table) else _dictionaries(rows)
+    headers = [rows.column_names] if isinstance(rows, pa.Table) else rows
+    given = list(dict.fromkeys(name for header in headers for name in header))
     known = {name.lower(): name for name in schema.names}
     if strange := [name for name in given if str(name).lower() not in known]:
         raise StreamError(
@@ -53,9 +55,10 @@ def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> p
             hint=f"Known names: {', '.join(schema.names)}.",
         )
     names = {name: known[name.lower()] for name in given}
+    _check_once(headers, names)
     try:
         if isinstance(rows, pa.Table):
-            return conform(rows.rename_columns([names[name] for name in given]), schema)
+            return conform(rows.rename_columns([names[name] for name in rows.column_names]), schema)
         named = [{names[name]: value for name, value in row.items()} for row in rows]
         return pa.table({field.name: _column([row.get(field.name) for row in named], field) for field in schema})
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
@@ -63,6 +66,29 @@ def fed_table(rows: Iterable[Mapping[str, Any]] | pa.Table, stream: Stream) -> p
 
 
 FITS = "A value has its column's type or is None; a moment is a datetime, a date, or text like 2026-01-01T00:00:01."
+
+
+def _dictionaries(rows: Any) -> list[Mapping[str, Any]]:
+    """The rows in a list, each of them a dictionary."""
+    if isinstance(rows, Mapping):
+        raise StreamError("bad-row", "rows are fed as a list, not as a single row", hint="Write feed(..., [row]).")
+    if hasattr(rows, "to_arrow") or hasattr(rows, "to_dict") or not isinstance(rows, Iterable):
+        message = f"rows are dictionaries or an Arrow table, not a {type(rows).__name__}"
+        raise StreamError("bad-row", message, hint="Of pandas: pa.Table.from_pandas(frame, preserve_index=False).")
+    listed = list(rows)
+    if strange := [row for row in listed if not isinstance(row, Mapping)]:
+        message = f"a row is a dictionary, not a {type(strange[0]).__name__}: {str(strange[0])[:60]!r}"
+        raise StreamError("bad-row", message, hint='Write {"ts": ..., "k": ...} for every row.')
+    return listed
+
+
+def _check_once(rows: Iterable[Iterable[str]], names: Mapping[str, str]) -> None:
+    """Refuse a row that says a column twice, as names may be written in any case."""
+    for row in rows:
+        columns = [names[name] for name in row]
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if columns.count(name) > 1)
+            raise StreamError("bad-row", f"column {twice!r} is there twice", hint="Names in SQL know no capitals.")
 
 
 def _column(values: list[Any], field: pa.Field) -> pa.Array:
@@ -110,10 +136,18 @@ class FedBatch:
         starts = [number if node.slicing is None else node.slicing.floor(moment) for moment in moments]
         table = alive.append_column(START, pa.array(starts, pa.int64()))
         keys = [(duck_identifier(name), name) for name in (START, *(dimension.name for dimension in node.dimensions))]
-        merged = self.engine.duck.run(merge_sql(f"({lines})", keys, node.statistics), {"fed": table})
+        merged = self._run(merge_sql(f"({lines})", keys, node.statistics), table)
         merged = merged.append_column(LATE, pa.repeat(pa.scalar(ON_TIME, pa.int64()), len(merged)))
         merged = merged.append_column(LEVEL, pa.repeat(pa.scalar(0, pa.int8()), len(merged)))
         return conform(merged, row_schema(node.dimensions, node.statistics))
+
+    def _run(self, sql: str, table: pa.Table) -> pa.Table:
+        try:
+            return run_on(self.engine.duck, sql, {"fed": table})
+        except BackendDown:
+            raise
+        except BackendError as error:
+            raise BackendError(_as_condition(str(error))) from error
 
     def _alive(self) -> pa.Table:
         return self.rows.filter(pa.array([reason is None for reason in self._reasons()], pa.bool_()))
@@ -159,6 +193,26 @@ class FedBatch:
     def held(self) -> Iterator[FedBatch]:
         """The batch itself: its rows are the same whenever they are looked at."""
         yield self
+
+
+# What DuckDB says of an expression that fails on a row, and the condition under which Spark says it.
+CONDITIONS = {
+    DIVISION_BY_ZERO: "[DIVIDE_BY_ZERO] Division by zero.",
+    OVERFLOW: "[ARITHMETIC_OVERFLOW] Arithmetic overflow.",
+    "Out of Range Error: ": "[ARITHMETIC_OVERFLOW] {}",
+    "Conversion Error: ": "[CAST_OVERFLOW] {}",
+}
+
+
+def _as_condition(said: str) -> str:
+    """What DuckDB said, as a condition of Spark where it is known: a query is stopped with that, and with the row.
+
+    >>> _as_condition("Invalid Input Error: weft:division-by-zero")
+    '[DIVIDE_BY_ZERO] Division by zero.'
+    """
+    line = said.partition("\n")[0]
+    condition = next((text for mark, text in CONDITIONS.items() if mark in line), "{}")
+    return condition.format(line.partition("Error: ")[2] or line)
 
 
 def _reason(moment: int | None, latest: int) -> str | None:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from weft.errors import EngineError
+from weft.errors import EngineError, engine_closed
 from weft.tick.events import EVENTS, Event
 
 log = logging.getLogger("weft.events")
@@ -32,7 +32,7 @@ class Bus:
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
         self._attached: list[Callback] = []
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
 
     def attach(self, callback: Callback) -> None:
         """Have a callback of Weft itself called in the thread of the tick, before all listeners; it must be quick."""
@@ -40,8 +40,11 @@ class Bus:
 
     def listen(self, callback: Callback, kinds: Iterable[type[Event]] | None = None) -> Callable[[], None]:
         """Have `callback` called with every event of these kinds from now on; the function that is returned ends it."""
-        listener = Listener(callback, _checked(callback, kinds))
+        wanted = _checked(callback, kinds)
         with self._lock:
+            if self._closed:
+                raise engine_closed()
+            listener = Listener(callback, wanted)
             self._listeners.append(listener)
 
         def end() -> None:
@@ -63,9 +66,9 @@ class Bus:
                     listener.put(event)
 
     def close(self) -> None:
-        """End all listeners."""
+        """End all listeners, and take no other."""
         with self._lock:
-            listeners, self._listeners = self._listeners, []
+            listeners, self._listeners, self._closed = self._listeners, [], True
         for listener in listeners:
             listener.end()
 
