@@ -12,7 +12,7 @@ from weft.optimize.optimizer import Optimizer, finished_ahead
 from weft.plan.cost import node_amounts
 from weft.plan.description import describe_network
 from weft.plan.facts import Facts
-from weft.plan.finish import Family, Finished, plan_finishing
+from weft.plan.finish import Family, FinishedSource, plan_finishing
 from weft.plan.network import Network, build_network
 from weft.registry.registered import Registered
 from weft.store.ledger import LateReaders
@@ -26,7 +26,7 @@ class Plan:
     network: Network
     queries: Mapping[str, Registered]
     families: tuple[Family, ...]
-    finished: Mapping[str, tuple[Finished, ...]]
+    finished: Mapping[str, tuple[FinishedSource, ...]]
 
     def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
         """Tell what each node asks of a tick; the stream's own part is under the empty name."""

@@ -48,7 +48,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedSource:
     """Where a query's part finds its finished windows: the family and its own line in it.
 
     `filtered` says that the predicate was applied already.
@@ -82,7 +82,7 @@ Member = tuple[str, Needs, tuple[Literal, ...]]
 FamilyShape = tuple[str, tuple[str, ...], Expression | None]
 
 
-def plan_finishing(queries: Mapping[str, Needs]) -> tuple[tuple[Family, ...], dict[str, tuple[Finished, ...]]]:
+def plan_finishing(queries: Mapping[str, Needs]) -> tuple[tuple[Family, ...], dict[str, tuple[FinishedSource, ...]]]:
     """The families of these queries, and for each query where every part of it is finished."""
     shapes = _shapes(queries)
     whole: dict[str, Whole] = {}
@@ -137,16 +137,16 @@ def _shapes(queries: Mapping[str, Needs]) -> dict[FamilyShape, list[Member]]:
     return shapes
 
 
-def _finished_of(queries: Mapping[str, Needs], families: list[Family]) -> dict[str, tuple[Finished, ...]]:
+def _finished_of(queries: Mapping[str, Needs], families: list[Family]) -> dict[str, tuple[FinishedSource, ...]]:
     """Where each query is finished, part by part, for the queries that are finished in all parts."""
     own = {
-        (family.node, request.id): Finished(family.id, request.id, filtered=True)
+        (family.node, request.id): FinishedSource(family.id, request.id, filtered=True)
         for family in families
         if family.condition is not None
         for request in family.requests
     }
     shared = {
-        (family.node, request.id): Finished(family.id, request.id, filtered=False)
+        (family.node, request.id): FinishedSource(family.id, request.id, filtered=False)
         for family in families
         if family.condition is None
         for request in family.requests
@@ -160,7 +160,7 @@ def _finished_of(queries: Mapping[str, Needs], families: list[Family]) -> dict[s
     return finished
 
 
-def finished_candidates(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
+def finished_candidates(name: str, needs: Needs) -> list[tuple[FinishedSource, ...]]:
     """Where every part of a query may have been finished ahead, whatever else was registered then.
 
     The query's own line of a family comes first, then the whole node.
@@ -172,8 +172,10 @@ def finished_candidates(name: str, needs: Needs) -> list[tuple[Finished, ...]]:
     line, kind = (Request(name, window, constants),), (Request(str(window), window),)
     own = [Family(part.node, _keys(needs, part), condition, line).id for part in needs.parts]
     whole = [Family(part.node, _dimensions(part.node, needs), None, kind).id for part in needs.parts]
-    by_node = [tuple(Finished(family, str(window), filtered=False) for family in whole)]
-    return by_node if condition is None else [tuple(Finished(family, name, filtered=True) for family in own), *by_node]
+    by_node = [tuple(FinishedSource(family, str(window), filtered=False) for family in whole)]
+    if condition is None:
+        return by_node
+    return [tuple(FinishedSource(family, name, filtered=True) for family in own), *by_node]
 
 
 def _dimensions(node: str, needs: Needs) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from weft.algebra.windows import Sliced, micros
 from weft.errors import EngineError
-from weft.plan.finish import Finished, finished_candidates
+from weft.plan.finish import FinishedSource, finished_candidates
 from weft.plan.route import Route
 from weft.read.finished import spans_of
 from weft.read.moments import Moment, datetime_of, moment_of
@@ -138,7 +138,7 @@ class Answers:
         view = self.reader.view(self.query, filtered=True)
         return self.reader.moved(self.query.stays, view, self.state, ends)
 
-    def _settled(self, ends: Sequence[int], candidates: Sequence[tuple[Finished, ...]]) -> list[pa.Table]:
+    def _settled(self, ends: Sequence[int], candidates: Sequence[tuple[FinishedSource, ...]]) -> list[pa.Table]:
         """Read windows since the last move: as they were finished when they closed, others merged from partial rows."""
         needs = self.query.needs
         if not candidates:
@@ -158,7 +158,7 @@ class Answers:
                 tables += self._settled(ends[neighbours[0].first : neighbours[0].stop], others)
         return tables
 
-    def _files(self, candidate: Finished, node: str, ends: Sequence[int]) -> list[SegmentRow]:
+    def _files(self, candidate: FinishedSource, node: str, ends: Sequence[int]) -> list[SegmentRow]:
         """List the files in which windows of these ends were finished for the query.
 
         Files from before its first tick do not count: they are of an older query of that name, which is gone.
