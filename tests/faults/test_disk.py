@@ -217,14 +217,19 @@ def test_a_folder_that_may_not_be_written_stops_the_tick_and_stays_readable() ->
     assert in_a_process("permissions") == ["storage-failed", "done", "done"]
 
 
+# The shell that mounts a small disk also takes it away, as soon as its input ends: when the test is done or its process is killed.
+SMALL_DISK = 'mount -t tmpfs -o size=3m tmpfs "$0" && echo mounted && cat; umount --lazy "$0"; rmdir "$0"'
+
+
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real file system of 3 MB, where the tests may mount one."""
-    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("no permission to mount a file system")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+def small_disk() -> Iterator[Path]:
+    """A real file system of 3 MB, where the tests may mount one; outside of pytest's folders, which it removes at every start."""
+    folder = tempfile.mkdtemp(prefix="weft-small-disk-")
+    with subprocess.Popen(["sh", "-c", SMALL_DISK, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as shell:
+        if not shell.stdout or shell.stdout.readline() != b"mounted\n":
+            pytest.skip("no permission to mount a file system")
+        yield Path(folder)
 
 
 def fill(disk: Path, spare: int) -> Path:
