@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 import weft
 from tests.java import BRIEF
-from weft.spark.runner import LEFTOVERS_ALLOWED
 from weft.spark.session import local_session
+from weft.spark.starting import LEFTOVERS_ALLOWED, RENAMED_FILES
 
 pytestmark = pytest.mark.spark
 DDL = "ts timestamp, v int"
@@ -98,6 +98,33 @@ def test_a_setting_that_the_user_made_is_made_again(tmp_path: Path, spark: Spark
         engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts")
         engine.run_available()
     assert own.conf.get(LEFTOVERS_ALLOWED[0]) == "true"
+
+
+def manager_of(engine: weft.Engine) -> str:
+    """The class by which the running stream writes the log of its file source."""
+    execution = engine._runners.by_stream["s"]._query._jsq.streamingQuery()
+    log = execution.sources().head().metadataLog()
+    return log.fileManager().getClass().getSimpleName()
+
+
+@pytest.mark.parametrize("chosen", [None, "FileContextBasedCheckpointFileManager"])
+def test_checkpoints_on_a_local_disk_are_renamed_into_place_unless_the_user_chose(
+    tmp_path: Path, spark: SparkSession, chosen: str | None
+) -> None:
+    own = spark.newSession()
+    package = RENAMED_FILES[1].rpartition(".")[0]
+    if chosen is not None:
+        own.conf.set(RENAMED_FILES[0], f"{package}.{chosen}")
+    arrive(tmp_path / "in", "first", 1)
+    with weft.Engine(tmp_path / "state", spark=own) as engine:
+        engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts", max_ahead="any")
+        engine.register("SELECT sum(v) AS total FROM s", name="q")
+        engine.start()
+        assert manager_of(engine) == (chosen or "FileSystemBasedCheckpointFileManager")
+        until(lambda: engine.query("q").result().to_pylist() == [{"total": 1}])
+    assert own.conf.get(RENAMED_FILES[0], None) == (chosen and f"{package}.{chosen}")
+    # Damage is noticed by checksums, which are still written.
+    assert list((tmp_path / "state" / "checkpoints" / "s" / "offsets").glob(".*.crc"))
 
 
 def test_a_session_beside_another_leaves_that_as_it_is(

@@ -43,6 +43,13 @@ def is_file(session: SparkSession, address: str) -> bool:
         return False
 
 
+def is_on_local_disk(session: SparkSession, address: str) -> bool:
+    """Whether Spark has a path on this machine's own file system, where a rename is atomic."""
+    _, system, _ = _hadoop(session, address)
+    # The class is not asked: Hive's libraries bring another than Hadoop's own, which does the same.
+    return str(system.getUri().getScheme()) == "file"
+
+
 def can_be_fetched(session: SparkSession, address: str) -> bool:
     """Whether all bytes of a file come, whatever they say; a wrong checksum beside them is a fault of the content."""
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +25,7 @@ from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.moved import Move, follow, move_of
 from weft.spark.reading import is_file_source, open_stream, read_files
 from weft.spark.repeat import is_repeatable
+from weft.spark.starting import start_query
 from weft.watch.status import AT_REST, FAILED, RUNNING, StreamStatus
 from weft.watch.stopwatch import OTHER, Stopwatch, added, whole
 
@@ -39,30 +40,9 @@ class _Stopped(Exception):
     """A tick began while its stream was being stopped; Spark runs the batch again at the next start."""
 
 
-# A process that dies while Spark plans the very first batch leaves a temporary file in the checkpoint, and Spark would
-# refuse that checkpoint for good. Ours is of a single stream, and every tick checks whose batches it holds.
-LEFTOVERS_ALLOWED = ("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", "false")
 START_SECONDS = 30
 # When to ask how long Spark took for the rest of a trigger, after a tick is done: soon, then less and less often.
 ASK_AFTER = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-# A setting is the whole session's, and several streams may start in it.
-_starting = threading.Lock()
-
-
-@contextmanager
-def leftovers_allowed(session: SparkSession) -> Iterator[None]:
-    """Have Spark pass over leftovers in the checkpoint of a query that starts meanwhile, and of no other query.
-
-    The session may be the user's own. A query takes the settings that are in force when it starts.
-    """
-    name, allowed = LEFTOVERS_ALLOWED
-    with _starting:
-        before = session.conf.get(name, None)
-        session.conf.set(name, allowed)
-        try:
-            yield
-        finally:
-            session.conf.unset(name) if before is None else session.conf.set(name, before)
 
 
 class Ticks(Protocol):
@@ -162,8 +142,7 @@ class Runner:
         writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
         self._started.clear()
         try:
-            with leftovers_allowed(rows.sparkSession):
-                self._query = writer.start()
+            self._query = start_query(writer, rows.sparkSession, self._checkpoint)
         except (Py4JError, PySparkException) as error:
             raise EngineError(
                 "stream-failed",
