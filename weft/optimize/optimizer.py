@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from weft.algebra.windows import Clock, Sliced
 from weft.errors import EngineError
+from weft.optimize.beside import handing_over_soon
 from weft.plan.cost import Costs
 from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
@@ -156,7 +157,8 @@ class Optimizer:
 
         def run() -> None:
             try:
-                self._done = self._run(queries, facts)
+                with handing_over_soon():
+                    self._done = self._run(queries, facts)
             except Exception:
                 # A plan is there already; a better plan is not worth a stream.
                 log.exception("plan not searched", extra={"stream": self._stream})
