@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,3 +58,21 @@ def test_of_an_open_session_the_log_says_so_once(
     (record,) = caplog.records
     assert record.getMessage() == "spark session with open doors"
     assert record.settings_wanted == {"spark.sql.runSQLOnFiles": "false"}
+
+
+def test_files_are_looked_at_in_as_many_tasks_as_there_are_cores(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's own choice is a task for each file: 2,000 files of a row each took 4 s before any was read."""
+    paths = [tmp_path / f"{number}.csv" for number in range(100)]
+    for path in paths:
+        path.write_text("1\n")
+    context = spark.sparkContext
+    context.setJobGroup("listing", "listing")
+    try:
+        spark.read.schema("v int").csv([str(path) for path in paths])
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup("listing")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    tasks = [stage.numTasks for stage in stages if stage is not None]
+    assert tasks and max(tasks) <= (os.cpu_count() or 1)

@@ -77,6 +77,8 @@ def local_session(folder: Path, settings: dict[str, str] | None = None) -> Spark
         **LOCAL_SETTINGS,
         **BATCH_SETTINGS,
         "spark.sql.shuffle.partitions": cores,
+        # Spark looks at the files of a batch in a task each, though only so many tasks run at a time.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": cores,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         **(settings or {}),
     }
