@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
 import pyarrow as pa
 
-from tests.simulation import level0
+from tests.simulation import level0 as simulated
 from tests.simulation.level0 import PlainBatch
 from weft.algebra.expressions import Column
 from weft.backend.interface import BackendError
-from weft.plan.network import Network
 from weft.spark.batch import BatchOutput
 from weft.spark.dead import LETTERS, NO_TIME, DeadLetters
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0
 
 QUOTIENT = "v / d"
 
@@ -29,16 +27,16 @@ def name_of(expression: object) -> str:
 class CrashBatch(PlainBatch):
     """Rows without a time are dead; a query that divides `v` by `d` fails where `d` is zero."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+    def aggregate(self, level0: Level0) -> BatchOutput:
         rows = [row for row in self.rows if row["ts"] is not None]
         if any(
-            not isinstance(one, Column) for node in network.base for each in node.statistics for one in each.arguments
+            not isinstance(one, Column) for node in level0.network.base for each in node.statistics for one in each.arguments
         ):
             if not all(row["d"] for row in rows):
                 raise BackendError("[DIVIDE_BY_ZERO] Division by zero.")
             rows = [{**row, QUOTIENT: row["v"] / row["d"]} for row in rows]
-        with patch.object(level0, "column_of", name_of):
-            found = PlainBatch(self.mark, rows).aggregate(network, parts)
+        with patch.object(simulated, "column_of", name_of):
+            found = PlainBatch(self.mark, rows).aggregate(level0)
         return replace(found, rows=len(self.rows), dead=len(self.rows) - len(rows))
 
     def dead_letters(self, count: int) -> DeadLetters:

@@ -6,7 +6,7 @@ Those of the checkpoint are in test_replay.py, those of the catalog alone in tes
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,13 +28,12 @@ from weft.backend.interface import BackendError
 from weft.errors import StateError
 from weft.failpoint import KILLED
 from weft.optimize.planning import late_readers
-from weft.plan.network import Network
 from weft.registry.changes import Decide
 from weft.registry.registry import Registry
 from weft.segments.files import TEMPORARY
 from weft.segments.segment import SegmentRow
 from weft.spark.batch import BatchOutput
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0
 from weft.store.tend import LEASE, sweep, tend
 
 SQL = f"SELECT k, sum(v) AS total FROM {STREAM} GROUP BY window(ts, '10 seconds', '5 seconds'), k"
@@ -227,12 +226,12 @@ class LosingBatch(CrashBatch):
 
     left: ClassVar[list[None]] = []
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+    def aggregate(self, level0: Level0) -> BatchOutput:
         if self.left:
             self.left.pop()
             if not self.left:
                 raise Py4JError("[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_7_0 not found")
-        return super().aggregate(network, parts)
+        return super().aggregate(level0)
 
 
 class DyingBatch(CrashBatch):
@@ -240,11 +239,11 @@ class DyingBatch(CrashBatch):
 
     left: ClassVar[list[None]] = []
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+    def aggregate(self, level0: Level0) -> BatchOutput:
         if not self.left:
             raise Py4JError("Answer from Java side is empty")
         self.left.pop()
-        return super().aggregate(network, parts)
+        return super().aggregate(level0)
 
 
 def test_file_in_use_is_not_deleted(opened: Open, tmp_path: Path) -> None:

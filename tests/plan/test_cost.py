@@ -135,12 +135,12 @@ def test_windows_that_do_not_fit_each_other_get_trees_and_those_that_do_share_on
     assert apart.price < 0.7 * min(apart.everything, apart.nothing)
 
 
-def test_predicates_that_nobody_shares_become_truths_and_thresholds_do_not() -> None:
+def test_predicates_that_nobody_shares_become_matches_and_thresholds_do_not() -> None:
     rare = {f"q{place}": choice(query("a", where=f"WHERE big = {place} AND x <> {place}")) for place in range(10)}
     found = Search(rare, facts(), Costs()).run()
-    assert all(place.truths for place in found.placements.values()) and found.price < 0.8 * found.everything
+    assert all(place.matches for place in found.placements.values()) and found.price < 0.8 * found.everything
     many = {f"q{place}": choice(query("a", where=f"WHERE x > {place}")) for place in range(300)}
-    assert not any(place.truths for place in Search(many, facts(), Costs()).run().placements.values())
+    assert not any(place.matches for place in Search(many, facts(), Costs()).run().placements.values())
 
 
 def random_queries(random: Random) -> dict[str, Choice]:

@@ -19,7 +19,7 @@ from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
 from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import LETTERS, NO_LETTERS, NO_TIME, DeadLetters
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0
 
 Row = dict[str, Any]
 
@@ -42,8 +42,9 @@ class PlainBatch:
     def held(self) -> AbstractContextManager[Self]:
         return nullcontext(self)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
-        partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in network.base}
+    def aggregate(self, level0: Level0) -> BatchOutput:
+        network = level0.network
+        partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in level0.nodes}
         return BatchOutput(len(self.rows), 0, max((row["ts"] for row in self.rows), default=None), partials)
 
     def jobs(self) -> int:
@@ -70,8 +71,8 @@ class PlainBatch:
 class BatchWithLetter(PlainBatch):
     """A batch with one more row, which has no event time."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
-        found = super().aggregate(network, parts)
+    def aggregate(self, level0: Level0) -> BatchOutput:
+        found = super().aggregate(level0)
         return BatchOutput(found.rows + 1, 1, found.newest, found.partials)
 
     def dead_letters(self, count: int) -> DeadLetters:
@@ -85,8 +86,9 @@ def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: in
     cuts = dict(network.cuts)
     for row in rows:
         start = batch_id if node.slicing is None else node.slicing.floor(row["ts"])
-        keys = (value_of(one, row, cuts.get(one.name, ())) for one in node.dimensions)
-        groups.setdefault((start, *keys), []).append(row)
+        for number in numbers_of(node, network, row):
+            keys = (number if one.matches else value_of(one, row, cuts.get(one.name, ())) for one in node.dimensions)
+            groups.setdefault((start, *keys), []).append(row)
     lines = []
     for (start, *keys), group in groups.items():
         line = {START: start, LATE: ON_TIME, LEVEL: 0}
@@ -94,6 +96,13 @@ def partial_rows(node: Node, network: Network, rows: Sequence[Row], batch_id: in
         line |= {one.name: computed(one, group) for one in node.statistics}
         lines.append(line)
     return pa.Table.from_pylist(lines, schema=row_schema(node.dimensions, node.statistics))
+
+
+def numbers_of(node: Node, network: Network, row: Row) -> list[int | None]:
+    """The numbers of the matches that keep a row; of a node without matches a single None."""
+    if node.matches is None:
+        return [None]
+    return [match.number for match in dict(network.matches)[node.matches] if computed_from(match.where, row) is True]
 
 
 def value_of(dimension: Dimension, row: Row, cuts: Sequence[Cut]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from weft.backend.interface import BackendDown
 from weft.plan.network import Network
 from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0
 
 BY_KEY = Query("by_key", ("k",), ("n",), None, "forever", eager=False)
 BY_GROUP = Query("by_group", ("g",), ("n", "total"), None, "forever", eager=False)
@@ -23,7 +23,7 @@ BY_BOTH = Query("by_both", ("g", "k"), ("n",), None, "forever", eager=False)
 QUERIES = [BY_KEY, BY_GROUP, BY_BOTH]
 # What no list of ours names: of Arrow, of Python, of a library that changed.
 ERRORS = [pa.ArrowInvalid("offset overflow"), KeyError("s_1"), AssertionError(), RecursionError("too deep")]
-Fails = Callable[[Network, Sequence[Statement]], bool]
+Fails = Callable[[Level0], bool]
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Failing(PlainBatch):
     """A batch that raises an error wherever `fails` says so."""
 
     error: Exception | None = None
-    fails: Fails = lambda network, parts: False
+    fails: Fails = lambda level0: False
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
-        if self.error is not None and self.fails(network, parts):
+    def aggregate(self, level0: Level0) -> BatchOutput:
+        if self.error is not None and self.fails(level0):
             raise self.error
-        return super().aggregate(network, parts)
+        return super().aggregate(level0)
 
 
-def batch(number: int, error: Exception | None = None, fails: Fails = lambda network, parts: False) -> Failing:
+def batch(number: int, error: Exception | None = None, fails: Fails = lambda level0: False) -> Failing:
     row = {"ts": number * SECOND, "k": "a", "g": 1, "v": number}
     return Failing(BatchMark("simulated", number, f"offsets {number}"), [row], error, fails)
 
@@ -65,7 +65,7 @@ def running(world: World) -> World:
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 def test_the_query_that_raises_is_stopped_and_no_other(running: World, error: Exception) -> None:
-    weft.testing.ticker(running.engine, "s").run(batch(1, error, lambda network, _: "by_group" in readers(network)))
+    weft.testing.ticker(running.engine, "s").run(batch(1, error, lambda level0: "by_group" in readers(level0.network)))
     assert statuses(running) == {"by_key": "running", "by_group": "failed", "by_both": "running"}
     said = running.engine.query("by_group").metrics()["error"]
     assert said.endswith(str(error) or type(error).__name__)
@@ -77,7 +77,7 @@ def test_the_query_that_raises_is_stopped_and_no_other(running: World, error: Ex
 def test_what_is_around_the_queries_stops_none_of_them(running: World, error: Exception) -> None:
     """The tick fails and can be run again; nobody is blamed for what every query raises alike."""
     with pytest.raises(type(error)):
-        weft.testing.ticker(running.engine, "s").run(batch(1, error, lambda network, _: bool(readers(network))))
+        weft.testing.ticker(running.engine, "s").run(batch(1, error, lambda level0: bool(readers(level0.network))))
     assert set(statuses(running).values()) == {"running"}
     weft.testing.ticker(running.engine, "s").run(batch(1))
     assert counted(running, "by_key") == 2
@@ -89,9 +89,9 @@ def test_what_works_only_one_node_after_the_other_is_computed_so(world: World) -
     ticker.run(batch(0))
     failed = []
 
-    def fails(network: Network, parts: Sequence[Statement]) -> bool:
-        failed.extend(part for part in parts if len(part.sets) > 1)
-        return any(len(part.sets) > 1 for part in parts)
+    def fails(level0: Level0) -> bool:
+        failed.extend(part for part in level0.statements if len(part.sets) > 1)
+        return any(len(part.sets) > 1 for part in level0.statements)
 
     ticker.run(batch(1, ValueError("generated code is too large"), fails))
     assert failed
@@ -103,7 +103,7 @@ def test_what_never_works_together_stops_the_newest_alone(running: World) -> Non
     late = Query("late", ("g",), ("least",), None, "forever", eager=False)
     running.run([late])
     clash = ValueError("a column twice")
-    weft.testing.ticker(running.engine, "s").run(batch(1, clash, lambda network, _: {"by_group", "late"} <= readers(network)))
+    weft.testing.ticker(running.engine, "s").run(batch(1, clash, lambda level0: {"by_group", "late"} <= readers(level0.network)))
     assert statuses(running) == {"by_key": "running", "by_group": "running", "by_both": "running", "late": "failed"}
     said = running.engine.query("late").metrics()["error"]
     assert "fails together with queries that were registered before it: a column twice" in said
@@ -121,7 +121,7 @@ def test_a_failure_that_does_not_come_again_stops_nobody(running: World) -> None
 def test_what_is_around_the_queries_stops_the_stream_and_no_query(running: World, error: Exception) -> None:
     ticker = weft.testing.ticker(running.engine, "s")
     with pytest.raises(type(error)):
-        ticker.run(batch(1, error, lambda network, _: bool(network.nodes)))
+        ticker.run(batch(1, error, lambda level0: bool(level0.network.nodes)))
     assert set(statuses(running).values()) == {"running"}
     ticker.run(batch(1))
     assert counted(running, "by_key") == 2

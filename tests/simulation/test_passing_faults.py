@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -12,9 +11,8 @@ from pyspark.sql import SparkSession
 import weft.testing
 from tests.simulation.level0 import PlainBatch
 from tests.simulation.world import SECOND, Query, World
-from weft.plan.network import Network
 from weft.spark.batch import BatchOutput
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0
 
 WIDE = Query("wide", ("g", "k"), ("n",), None, "forever", eager=False)
 NARROW = Query("narrow", (), ("n",), None, "forever", eager=False)
@@ -26,10 +24,10 @@ class Hindered(PlainBatch):
 
     hindrance: tuple[Exception, ...] = ()
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
-        if self.hindrance and any(len(node.dimensions) > 1 for node in network.base):
+    def aggregate(self, level0: Level0) -> BatchOutput:
+        if self.hindrance and any(len(node.dimensions) > 1 for node in level0.network.base):
             raise self.hindrance[0]
-        return super().aggregate(network, parts)
+        return super().aggregate(level0)
 
 
 def batch(number: int, *hindrance: Exception) -> Hindered:

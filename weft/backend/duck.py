@@ -108,8 +108,15 @@ class Duck:
 
 def run_on(duck: Duck, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
     """The answer of a SELECT over the tables; what DuckDB raises becomes the backend's errors."""
-    try:
+    with backend_errors():
         return duck.run(sql, tables)
+
+
+@contextmanager
+def backend_errors() -> Iterator[None]:
+    """Raise what DuckDB raises as the backend's errors."""
+    try:
+        yield
     except DOWN as error:
         raise BackendDown(str(error)) from error
     except duckdb.Error as error:

@@ -107,11 +107,15 @@ class Selection:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cuts of a column, in order, by which its values are put into wider cells."""
+    """The cuts of a column, in order, by which its values are put into wider cells.
+
+    Of `matches` every cut is a value of its own: rows with other values are left out.
+    """
 
     column: str
     type: DataType
     cuts: tuple[Cut, ...]
+    matches: bool = False
 
 
 @dataclass(frozen=True)

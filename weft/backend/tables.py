@@ -90,6 +90,10 @@ def wider_cells(rows: pa.Table, cells: Iterable[Cells]) -> pa.Table:
     Cost: a look-up for each different cell, whatever the number of rows.
     """
     for dimension in cells:
+        if dimension.matches:
+            kept = pa.array(dimension.cuts, arrow_type(dimension.type))
+            rows = rows.filter(pc.is_in(rows[dimension.column], value_set=kept))
+            continue
         index = rows.schema.get_field_index(dimension.column)
         rows = rows.set_column(index, rows.schema.field(index), _wider(rows[dimension.column], dimension))
     return rows

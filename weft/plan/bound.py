@@ -107,6 +107,8 @@ def _groups(part: Part, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
 
 def _values(dimension: Dimension, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
     """How many values a dimension can have, NULL among them; None where nobody can know."""
+    if dimension.matches:
+        return 1
     if dimension.cells:
         return len(cuts.get(dimension.name, ())) + 2
     return values_of(dimension.expression)

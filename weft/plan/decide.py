@@ -24,7 +24,7 @@ from weft.plan.cost import (
     visits,
     width_of,
 )
-from weft.plan.dimensions import Dimension
+from weft.plan.dimensions import Dimension, keeps_rows_of
 from weft.plan.facts import Estimates, Facts
 from weft.plan.finer import Dimensions, Finer, Supersets, refuse
 from weft.plan.jobs import MOST_KEYS
@@ -196,12 +196,15 @@ class Decider:
         return [*alive.values(), *groups[MOST_JOINED:]]
 
     def _joined(self, draft: Draft, left: BaseGroup, right: BaseGroup) -> BaseGroup | None:
-        """Join two groups; None where slices differ, or value counts would have to keep what is not counted."""
+        """Join two groups; None where slices or rows differ, or value counts would have to keep what is not counted."""
         if left.clock.sliced and right.clock.sliced and left.tree != right.tree:
             return None
         clock = left.clock.joined(right.clock)
         tree = left.tree if left.clock.sliced else right.tree
         dimensions = left.dimensions | right.dimensions
+        names = [dimension.name for dimension in dimensions]
+        if not all(keeps_rows_of(names, (dimension.name for dimension in side.dimensions)) for side in (left, right)):
+            return None
         whole = (dimensions, clock)
         tops = [group.top for group in (left, right) if group.top and (group.dimensions, group.clock) == whole]
         members = (*left.members, *right.members)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property
 
-from weft.algebra.expressions import Call, Expression, identity, text
-from weft.algebra.types import INTEGRAL_BITS, MAX_PRECISION, DataType
+from weft.algebra.expressions import Call, Expression, Slot, identity, text
+from weft.algebra.types import BIGINT, INTEGRAL_BITS, MAX_PRECISION, DataType
 from weft.sql.spelling import spelled
 
 Cut = int | float | Decimal
+_MATCHES = "m"
 # Python computes with 28 digits unless it is told otherwise, even a minus sign.
 EXACT = Context(prec=2 * MAX_PRECISION + 4)
 
@@ -21,14 +23,18 @@ class Dimension:
 
     With `cells` the dimension is not the value itself but the cell it falls in: the greatest cut at or below it. The
     cuts come from the range predicates of all queries on the stream, so they are no part of the dimension's identity.
+    With `matches` it is the number of a predicate that keeps the row: a row is in a group for each predicate that keeps
+    it, and in none where none does. Its cuts are the numbers of the predicates that are looked for.
     """
 
     expression: Expression
     cells: bool = False
+    matches: bool = False
 
     @cached_property
     def name(self) -> str:
-        return identity("c" if self.cells else "d", text(self.expression), str(self.type))
+        kind = "c" if self.cells else _MATCHES if self.matches else "d"
+        return identity(kind, text(self.expression), str(self.type))
 
     @property
     def type(self) -> DataType:
@@ -37,6 +43,8 @@ class Dimension:
     @property
     def spelled(self) -> str:
         """For people: the expression as they write it, times as times."""
+        if self.matches:
+            return "matches"
         if not self.cells:
             return spelled(self.expression)
         ordinal = self.expression
@@ -46,6 +54,21 @@ class Dimension:
 
     def __str__(self) -> str:
         return f"cells({text(self.expression)})" if self.cells else text(self.expression)
+
+
+def matches_beside(names: Iterable[str]) -> Dimension:
+    """The dimension of matches of the nodes that are described by these names: no other nodes have it."""
+    return Dimension(Slot(identity("nodes", *names), BIGINT), matches=True)
+
+
+def keeps_rows_of(source: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether a node with the dimensions `source` holds every row, once, that a node with the fewer `wanted` holds."""
+    return {name for name in source if is_matches(name)} == {name for name in wanted if is_matches(name)}
+
+
+def is_matches(name: str) -> bool:
+    """Whether a dimension is one of matches, by its name."""
+    return name.startswith(f"{_MATCHES}_")
 
 
 def lowest(kind: DataType) -> Cut:

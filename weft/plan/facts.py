@@ -161,6 +161,8 @@ class Estimates:
 
 def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:
     """The most kinds that a dimension can have, where its type says so; NULL is a kind too."""
+    if dimension.matches:
+        return cuts.get(dimension.name, 1)
     if dimension.cells:
         return cuts.get(dimension.name, 1) + 2
     return 3 if is_truth(dimension) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from weft.algebra.windows import Clock
-from weft.plan.dimensions import Dimension
+from weft.plan.dimensions import Dimension, keeps_rows_of
 
 Dimensions = frozenset[Dimension]
 
@@ -48,6 +48,9 @@ def refuse(node: AnyNode, source: AnyNode) -> str:
         return "running-totals-have-no-slices"
     if source.tree != node.tree and node.clock.sliced:
         return "other-slices"
+    names = [dimension.name for dimension in source.dimensions]
+    if not keeps_rows_of(names, (dimension.name for dimension in node.dimensions)):
+        return "only-rows-that-match"
     # Value counts may have as many rows as the stream itself; their other statistics would cost as much again.
     if source.counts_values and not node.counts_values:
         return "value-counts-are-too-wide"

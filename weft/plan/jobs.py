@@ -30,9 +30,14 @@ class Job:
 
 
 def jobs_of(network: Network, *, apart: bool = False) -> tuple[Job, ...]:
-    """The jobs of a tick, with `apart` a job for each base node; none for a network without nodes."""
+    """The jobs of a tick, with `apart` a job for each base node; none for a network without nodes.
+
+    The first counts every row: nodes that hold just the rows that match come last, each in a job of its own.
+    """
     jobs = []
-    lots = [(node,) for node in network.base] if apart else _chunks(network.base)
+    whole = tuple(node for node in (*network.base, *network.counters) if not node.matches)
+    lots = [(node,) for node in whole] if apart else _chunks(whole)
+    lots += [(node,) for node in network.base if node.matches]
     for nodes in lots:
         plain = {statistic for node in nodes for statistic in node.statistics if hashable(statistic)}
         jobs.append(Job(nodes, _ordered(plain)))

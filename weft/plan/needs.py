@@ -6,7 +6,9 @@ need the same thing say so in the same words and share it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from weft.aggregates.catalog import AggregateCatalog
 from weft.aggregates.rules import Holistic, Plain
@@ -29,17 +31,20 @@ from weft.algebra.query import Block, Query
 from weft.algebra.relations import OrderItem, SelectItem
 from weft.algebra.safety import can_fail
 from weft.algebra.size import check_written
+from weft.algebra.types import BIGINT, BOOLEAN
 from weft.algebra.windows import Clock, Window
 from weft.errors import SqlError
-from weft.plan.dimensions import Cut, Dimension, by_name
+from weft.plan.dimensions import Cut, Dimension, by_name, matches_beside
 from weft.plan.placement import AT_HOME, Placement
-from weft.plan.shards import shard
+from weft.plan.shards import Sharding, Split, shard, split
 
 # Every value that is counted is a node of its own, with a row for each value: a query must not make hundreds of them.
 MAX_VALUES = 32
 MAX_MEASURES = 200
 # No aggregate of Weft's own has more than three.
 MAX_STATISTICS = 3 * MAX_MEASURES
+# The hexadecimal digits of the number of a match: it fits 63 bits.
+MATCH_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,24 @@ class Part:
     dimensions: frozenset[Dimension]
     statistics: tuple[Statistic, ...]
     values: tuple[Dimension, ...] = ()
+
+
+@dataclass(frozen=True)
+class Match:
+    """A predicate that is evaluated whole, and what is kept of the rows that it keeps, under a number of its own.
+
+    Predicates that are equal and want the same statistics are one match.
+    """
+
+    dimension: Dimension
+    where: Expression
+    statistics: tuple[Statistic, ...]
+
+    @cached_property
+    def number(self) -> int:
+        """The number that stands in partial rows: the same in every process."""
+        _, _, digits = identity("match", text(self.where), *(kept.name for kept in self.statistics)).partition("_")
+        return int(digits[:MATCH_DIGITS], 16)
 
 
 @dataclass(frozen=True)
@@ -78,6 +101,7 @@ class Needs:
     order: tuple[OrderItem, ...]
     limit: int | None
     tree: str = ""
+    match: Match | None = None
     # The predicate as it was meant, for people; the residue says the same over slots.
     where: Expression | None = field(default=None, compare=False)
 
@@ -95,8 +119,6 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     originals = _carried(query)
     over_keys = [_over_keys(expression, frozenset(block.groups)) for expression in originals]
     carried = tuple(Dimension(_guarded(expression, block.where)) for expression in over_keys)
-    sharding = shard(block.where, groups, whole=placement.truths)
-    base = frozenset(groups) | frozenset(carried) | sharding.dimensions
     _check_many(len(block.aggregates), MAX_MEASURES, "aggregates")
     check_written(sum(map(catalog.written, block.aggregates)))
     decomposed = {
@@ -104,7 +126,11 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         for aggregate in block.aggregates
     }
     tree = placement.of(block.window).tree
-    parts = _parts(block, base, list(decomposed.values()), tree)
+    keys_read = frozenset(groups) | frozenset(carried)
+    apart = split(block.where, groups) if placement.matches else Split((), None)
+    match = _match(block, apart, keys_read, decomposed.values(), tree)
+    sharding = shard(block.where, groups, whole=placement.truths) if match is None else _matching(match, apart)
+    parts = _parts(block, keys_read | sharding.dimensions, decomposed.values(), tree)
     homes = {part.values: index for index, part in enumerate(parts)}
     keys = zip((*block.groups, *originals), (*groups, *carried), strict=True)
     slots: dict[Expression, Slot] = {expression: Slot(dimension.name, dimension.type) for expression, dimension in keys}
@@ -132,15 +158,53 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         order=tuple(OrderItem(read(key.expression), key.ascending, key.nulls_first) for key in finish.order),
         limit=finish.limit,
         tree=tree,
+        match=match,
         where=block.where,
     )
 
 
-def _parts(block: Block, base: frozenset[Dimension], decomposed: list[Plain | Holistic], tree: str) -> tuple[Part, ...]:
+def _match(
+    block: Block,
+    parts: Split,
+    keys: frozenset[Dimension],
+    decomposed: Collection[Plain | Holistic],
+    tree: str,
+) -> Match | None:
+    """The match of what the groups cannot answer of a predicate; None where they answer all of it.
+
+    Nodes have the same dimension of matches only where every query that reads one of them reads all of them: what a
+    node looks for is what its readers ask for.
+    """
+    if parts.rest is None:
+        return None
+    statistics, counted = _kept(decomposed)
+    names = sorted(dimension.name for dimension in keys | parts.used)
+    homes = sorted(" ".join(value.name for value in values) for values in counted)
+    plain = ["plain"] if statistics or not counted else []
+    dimension = matches_beside([str(block.window.clock), tree, *names, *plain, *homes])
+    closed = {ROW_COUNT, *statistics, *(needed for statistic in statistics for needed in statistic.needs)}
+    return Match(dimension, parts.rest, tuple(sorted(closed, key=lambda statistic: statistic.name)))
+
+
+def _matching(match: Match, parts: Split) -> Sharding:
+    """What a predicate with a match asks of its nodes."""
+    kept = Call("=", (Slot(match.dimension.name, BIGINT), Literal(match.number, BIGINT)), BOOLEAN)
+    cuts = ((match.dimension.name, frozenset({match.number})),)
+    return Sharding(parts.used | {match.dimension}, cuts, parts.residue(kept))
+
+
+def _kept(decomposed: Collection[Plain | Holistic]) -> tuple[set[Statistic], set[tuple[Dimension, ...]]]:
+    """The statistics of all plain aggregates, and the dimensions whose values are counted."""
+    statistics = {statistic for rule in decomposed if isinstance(rule, Plain) for statistic in rule.statistics}
+    return statistics, {_counted(rule) for rule in decomposed if isinstance(rule, Holistic)}
+
+
+def _parts(
+    block: Block, base: frozenset[Dimension], decomposed: Collection[Plain | Holistic], tree: str
+) -> tuple[Part, ...]:
     """A part for the plain aggregates (or for none at all), and a part for each expression whose values are counted."""
     clock = block.window.clock
-    statistics = {statistic for rule in decomposed if isinstance(rule, Plain) for statistic in rule.statistics}
-    counted = {_counted(rule) for rule in decomposed if isinstance(rule, Holistic)}
+    statistics, counted = _kept(decomposed)
     _check_many(len(statistics - {ROW_COUNT}), MAX_STATISTICS, "statistics that its aggregates are made of")
     _check_many(len(counted), MAX_VALUES, "expressions whose values are counted (DISTINCT, percentile, median, mode)")
     parts = []

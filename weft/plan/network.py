@@ -7,16 +7,17 @@ of the decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROW_COUNT, Statistic
+from weft.algebra.expressions import identity
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
-from weft.plan.needs import Needs
+from weft.plan.needs import Match, Needs
 from weft.plan.slices import Slicing, slicing
 
 
@@ -36,6 +37,11 @@ class Node:
     slicing: Slicing | None = None
     # Since which batch queries that moved read it; 0 where none did.
     epoch: int = 0
+
+    @property
+    def matches(self) -> str | None:
+        """The name of its dimension of matches, None for a node that holds every row."""
+        return next((dimension.name for dimension in self.dimensions if dimension.matches), None)
 
     def layout(self, network: Network) -> Layout:
         """The layout of the rows that the node writes now."""
@@ -57,6 +63,8 @@ class Network:
     retired: tuple[Node, ...] = ()
     # Cuts that queries read before they moved.
     past_cuts: tuple[tuple[str, tuple[Cut, ...]], ...] = ()
+    # What the nodes with a dimension of matches look for, by its name.
+    matches: tuple[tuple[str, tuple[Match, ...]], ...] = ()
 
     @cached_property
     def cuts_read(self) -> Mapping[str, Mapping[str, Cut]]:
@@ -74,6 +82,25 @@ class Network:
     def base(self) -> tuple[Node, ...]:
         """The nodes that are computed from the stream's rows."""
         return tuple(node for node in self.nodes if node.parent is None)
+
+    @cached_property
+    def counters(self) -> tuple[Node, ...]:
+        """Nodes that nobody stores, which count what arrived where all others hold just the rows that match."""
+        whole = {node.tree for node in self.base if node.clock.sliced and not node.matches}
+        missing = {node.tree: node for node in self.base if node.clock.sliced and node.tree not in whole}
+        if not missing and self.base and all(node.matches for node in self.base):
+            missing = {"": self.base[0]}
+        return tuple(
+            replace(
+                node,
+                id=identity("counter", tree),
+                dimensions=(),
+                statistics=(ROW_COUNT,),
+                counts_values=False,
+                readers=(),
+            )
+            for tree, node in sorted(missing.items())
+        )
 
     @cached_property
     def stored(self) -> Mapping[str, Node]:
@@ -191,7 +218,7 @@ def share_everything(wanted: Mapping[str, Wanted], finer: Finer) -> Decision:
 
 def assemble(
     stream: str,
-    queries: Iterable[Needs],
+    queries: Collection[Needs],
     wanted: Mapping[str, Wanted],
     decision: Decision,
 ) -> Network:
@@ -220,7 +247,7 @@ def assemble(
         )
         for node, entry in ((node, everything[node]) for node in ordered)
     )
-    return Network(stream, all_cuts(queries), nodes)
+    return Network(stream, all_cuts(queries), nodes, matches=all_matches(queries))
 
 
 def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...]:
@@ -230,6 +257,15 @@ def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...
         for name, points in needs.cuts:
             cuts.setdefault(name, set()).update(points)
     return tuple(sorted((name, tuple(sorted(points))) for name, points in cuts.items()))
+
+
+def all_matches(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Match, ...]], ...]:
+    """The matches of every dimension of matches, over all queries, in the order of their numbers."""
+    matches: dict[str, dict[int, Match]] = {}
+    for needs in queries:
+        if needs.match is not None:
+            matches.setdefault(needs.match.dimension.name, {})[needs.match.number] = needs.match
+    return tuple((name, tuple(own[number] for number in sorted(own))) for name, own in sorted(matches.items()))
 
 
 def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:

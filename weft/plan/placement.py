@@ -13,11 +13,13 @@ from weft.algebra.windows import Window
 class Placement:
     """Where a query's partial rows are kept.
 
-    tree: the queries of a tree share its slicing. truths: the part of its predicate that its groups cannot answer is
-    a single dimension, true or false, in place of the values and cells that other predicates could use too.
+    tree: the queries of a tree share its slicing. matches: the part of its predicate that its groups cannot answer is
+    evaluated whole, and only rows that it keeps are aggregated, in place of the values and cells that other predicates
+    could use too. truths: the same as a dimension that is true or false, as older versions placed queries.
     """
 
     tree: str = ""
+    matches: bool = False
     truths: bool = False
 
     def of(self, window: Window) -> Placement:
@@ -26,11 +28,12 @@ class Placement:
 
     def definition(self) -> dict[str, Any]:
         """As plain JSON values, for the catalog; nothing for what is so by default."""
-        return {**({"tree": self.tree} if self.tree else {}), **({"truths": True} if self.truths else {})}
+        forms = {"matches": self.matches, "truths": self.truths}
+        return {**({"tree": self.tree} if self.tree else {}), **{form: True for form, is_so in forms.items() if is_so}}
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Placement:
-        return cls(definition.get("tree", ""), definition.get("truths", False))
+        return cls(definition.get("tree", ""), definition.get("matches", False), definition.get("truths", False))
 
 
 AT_HOME = Placement()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from weft.algebra.windows import Clock
+from weft.plan.dimensions import keeps_rows_of
 from weft.plan.layout import Held, complete_from
 from weft.plan.needs import Needs, Part
 
@@ -48,4 +49,5 @@ def route(needs: Needs, part: Part, stock: Iterable[Stocked]) -> Route | None:
 
 def _holds(needs: Needs, part: Part, stocked: Stocked) -> bool:
     names = {dimension.name for dimension in part.dimensions}
-    return stocked.clock is needs.window.clock and names <= stocked.dimensions
+    alike = stocked.clock is needs.window.clock and keeps_rows_of(stocked.dimensions, names)
+    return alike and names <= stocked.dimensions

@@ -249,7 +249,7 @@ class Search:
         candidate = []
         for shape in self.shapes:
             placed = next((placements[name] for name in shape.queries if name in placements), Placement())
-            truths = placed.truths and shape.can_be_truths
+            truths = placed.matches and shape.can_be_truths
             candidate.append((placed.of(shape.window).tree, truths))
         return tuple(candidate)
 

@@ -9,7 +9,8 @@ grouping, so that queries with different constants share a node:
     what could fail      the truth of the whole predicate   a part may guard another
 
 Values and cells serve every query that compares the same thing, and multiply the groups. Where they would be too many,
-all that the query's own groups cannot answer is a single truth instead (`whole`).
+all that the query's own groups cannot answer stays in one piece (`split`): a match, which only rows that it keeps have
+a part in. In states of older versions it is a truth (`whole`), which every row has.
 
 `shard` returns the dimensions and the predicate over them (the residue) that a reader applies.
 """
@@ -84,19 +85,46 @@ def shard(where: Expression | None, present: Iterable[Dimension], *, whole: bool
     return Sharding(frozenset(used), tuple(sorted((name, frozenset(points)) for name, points in cuts.items())), residue)
 
 
+@dataclass(frozen=True)
+class Split:
+    """A predicate in two: what the present dimensions answer, and the rest, None where there is none."""
+
+    free: tuple[Sharding, ...]
+    rest: Expression | None
+
+    @property
+    def used(self) -> frozenset[Dimension]:
+        """The present dimensions that answer for a part of the predicate."""
+        return frozenset(dimension for taken in self.free for dimension in taken.dimensions)
+
+    def residue(self, rest: Expression) -> Expression | None:
+        """The predicate over slots, where the rest is read as this expression."""
+        return conjunction((*(taken.residue for taken in self.free if taken.residue), rest))
+
+
+def split(where: Expression | None, present: Iterable[Dimension]) -> Split:
+    """Split a predicate; what could fail stays whole, because its parts may guard each other."""
+    if where is None or can_fail(where):
+        return Split((), where)
+    dimensions = frozenset(present)
+    free: list[Sharding] = []
+    rest: list[Expression] = []
+    for conjunct in conjuncts(where):
+        taken = shard(conjunct, dimensions)
+        if taken.dimensions <= dimensions:
+            free.append(taken)
+        else:
+            rest.append(conjunct)
+    return Split(tuple(free), conjunction(tuple(rest)))
+
+
 def _shard_whole(where: Expression, present: frozenset[Dimension]) -> Sharding:
     """Take a predicate apart: what the present dimensions answer is read from them, the rest is a single truth."""
-    free: list[tuple[Expression, Sharding]] = []
-    rest: list[tuple[Expression, Sharding]] = []
-    for conjunct in conjuncts(where):
-        taken = shard(conjunct, present)
-        (free if taken.dimensions <= present else rest).append((conjunct, taken))
-    if not rest:
+    parts = split(where, present)
+    if parts.rest is None:
         return shard(where, present)
-    truth = Dimension(conjunction(tuple(conjunct for conjunct, _ in rest)) or where)
-    used = frozenset(dimension for _, taken in free for dimension in taken.dimensions)
-    residue = conjunction((*(taken.residue for _, taken in free if taken.residue), Slot(truth.name, BOOLEAN)))
-    return Sharding(used | {truth}, (), residue)
+    truth = Dimension(parts.rest)
+    return Sharding(parts.used | {truth}, (), parts.residue(Slot(truth.name, BOOLEAN)))
 
 
 def _read_atom(

@@ -80,13 +80,12 @@ class Registered:
 
     @cached_property
     def choice(self) -> Choice:
-        """The query as the optimizer sees it."""
-        shards, truths = (
-            self.needs if self.placement.truths == form else analyse(self.query, self.aggregates, Placement("", form))
-            for form in (False, True)
+        """The query as the optimizer sees it; its nodes are named as in the first tree, whichever it is in."""
+        in_shards, in_matches = (
+            self.needs if self.placement == form else analyse(self.query, self.aggregates, form)
+            for form in (Placement(), Placement(matches=True))
         )
-        same = [part.dimensions for part in shards.parts] == [part.dimensions for part in truths.parts]
-        return Choice(shards, None if same else truths, self.eager)
+        return Choice(in_shards, None if in_matches.match is None else in_matches, self.eager)
 
     @cached_property
     def stays(self) -> tuple[Stay, ...]:

@@ -14,14 +14,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from weft.feeds.streams import Stream
-from weft.plan.network import Network
 from weft.spark.batch import BatchOutput, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
 from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.guilty import suspects, values_of
-from weft.spark.level0 import MOMENT, Statement
+from weft.spark.kernels import Level0
+from weft.spark.level0 import MOMENT
 from weft.spark.passing import may_pass
 from weft.spark.paths import can_be_fetched, is_file
 
@@ -66,13 +66,13 @@ class SparkBatch:
             with suppress(PySparkException, *JAVA_GONE):
                 rows._jdf.queryExecution().logical().rdd().unpersist(False)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+    def aggregate(self, level0: Level0) -> BatchOutput:
         """The partial rows of the network's base nodes; raises where the files have other types than the stream."""
         # What was cleaned is not looked at again: there is nothing to read it with.
         wrong = self._drift(self._files()) if self._converts else None
         if wrong is not None:
             raise wrong
-        return aggregate(self.rows, parts, self.mark.batch_id)
+        return aggregate(self.rows, level0, self.mark.batch_id)
 
     def dead_letters(self, count: int) -> DeadLetters:
         """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""

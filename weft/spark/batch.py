@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
+from weft.spark.failure import reason_of
+from weft.spark.kernels import DRIVER, SPARK, Level0, partials_of, pass_in_driver, pass_in_tasks
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
@@ -24,14 +27,21 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+log = logging.getLogger("weft.spark")
+
+
 @dataclass(frozen=True)
 class BatchOutput:
-    """What aggregating a micro-batch yields: counts of rows, the newest time, and the base nodes' partial rows."""
+    """What aggregating a micro-batch yields: counts of rows, the newest time, and the base nodes' partial rows.
+
+    in_pieces: nodes whose rows are still to be merged into a single row a group.
+    """
 
     rows: int
     dead: int
     newest: int | None
     partials: dict[str, pa.Table]
+    in_pieces: frozenset[str] = frozenset()
 
 
 def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, beside: Sequence[str] = ()) -> DataFrame:
@@ -48,11 +58,32 @@ def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, besid
     return rows.select(*columns, time, *(f.col(name) for name in beside if name in rows.columns))
 
 
-def aggregate(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:
-    """Run the statements over the rows of a batch: a Spark job for each, and a single job for no statements at all."""
-    session = rows.sparkSession
+def aggregate(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
+    """The partial rows of a batch, by the kernel that was chosen, and by Spark where that fails."""
     for key, value in BATCH_SETTINGS.items():
-        session.conf.set(key, value)
+        rows.sparkSession.conf.set(key, value)
+    if level0.kernel != SPARK and level0.nodes:
+        try:
+            return _passed(rows, level0, batch_id)
+        except Exception as error:
+            # Whose fault it is, and what to tell about it, Spark says: it computes the same.
+            log.info("batch left to spark", extra={"batch_id": batch_id, "reason": reason_of(error)})
+            level0.kernel = SPARK
+    return _by_statements(rows, level0.statements, batch_id)
+
+
+def _passed(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
+    """Aggregate by a pass of DuckDB."""
+    passes = (pass_in_driver if level0.kernel == DRIVER else pass_in_tasks)(rows, level0)
+    partials, in_pieces = partials_of(level0, passes, batch_id)
+    newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
+    counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
+    return BatchOutput(*counts, newest, partials, in_pieces)
+
+
+def _by_statements(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:
+    """Aggregate by Spark's statements: a Spark job for each, and a single job for no statements at all."""
+    session = rows.sparkSession
     view = f"weft_batch_{batch_id}"
     rows.createOrReplaceTempView(view)
     try:
@@ -83,7 +114,8 @@ def _split(statements: Sequence[Statement], tables: Sequence[pa.Table], batch_id
             )
     newest = pc.max(tables[0][NEWEST]).as_py()
     whole = {node: pa.concat_tables(parts) for node, parts in partials.items()}
-    return BatchOutput(rows or 0, dead or 0, newest, whole)
+    in_pieces = frozenset(node for node, parts in partials.items() if len(parts) > 1)
+    return BatchOutput(rows or 0, dead or 0, newest, whole, in_pieces)
 
 
 def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) -> pa.Table:

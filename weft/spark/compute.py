@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -20,7 +19,7 @@ from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import DeadLetters
 from weft.spark.failure import has_condition, lost_with_executor, on_row, reason_of
-from weft.spark.level0 import Statement, statements
+from weft.spark.kernels import Level0
 from weft.spark.passing import is_nobodys_fault
 from weft.store.derive import NewRows, in_one_piece, new_rows
 
@@ -48,8 +47,8 @@ class Arrived(Protocol):
     def held(self) -> AbstractContextManager[Arrived]:
         """The batch with the same rows however often they are read, for as long as the block lasts."""
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
-        """The partial rows of the network's base nodes."""
+    def aggregate(self, level0: Level0) -> BatchOutput:
+        """The partial rows of the base nodes."""
 
     def dead_letters(self, count: int) -> DeadLetters:
         """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""
@@ -68,15 +67,10 @@ class Arrived(Protocol):
 
 
 def merge_step(
-    output: BatchOutput,
-    network: Network,
-    parts: Sequence[Statement],
-    watermark: int | None,
-    backend: Backend,
-    batch_id: int,
+    output: BatchOutput, network: Network, watermark: int | None, backend: Backend, batch_id: int
 ) -> NewRows:
     """Merge the partial rows of the base nodes into the new rows of all nodes."""
-    return new_rows(backend, network, _base_rows(output, network, parts, backend, batch_id), watermark, batch_id)
+    return new_rows(backend, network, _base_rows(output, network, backend, batch_id), watermark, batch_id)
 
 
 def blame(
@@ -96,8 +90,8 @@ def blame(
     def trial(names: Sequence[str], batch: Arrived = batch, *, apart: bool = False) -> str:
         try:
             network = build_network(stream, {name: queries[name] for name in names})
-            parts = statements(network, apart=apart)
-            merge_step(batch.aggregate(network, parts), network, parts, watermark, backend, batch.mark.batch_id)
+            output = batch.aggregate(Level0(network, apart=apart))
+            merge_step(output, network, watermark, backend, batch.mark.batch_id)
         except Exception as error:
             if is_of_infrastructure(error):
                 raise
@@ -164,14 +158,11 @@ def _told_on_rows(
     return told
 
 
-def _base_rows(
-    output: BatchOutput, network: Network, parts: Sequence[Statement], backend: Backend, batch_id: int
-) -> Mapping[str, Rows]:
-    """The base nodes' rows; where two statements computed a node's statistics, merged into a single row a group."""
-    often = Counter(node.id for part in parts for node in part.sets.values())
-    twice = {node for node, count in often.items() if count > 1}
-    rows = {node.id: backend.hold(output.partials[node.id]) for node in network.base}
+def _base_rows(output: BatchOutput, network: Network, backend: Backend, batch_id: int) -> Mapping[str, Rows]:
+    """The base nodes' rows, in a single row a group, and what the counters counted."""
+    nodes = (*network.base, *network.counters)
+    rows = {node.id: backend.hold(output.partials[node.id]) for node in nodes}
     return {
-        node.id: in_one_piece(backend, node, rows[node.id], batch_id) if node.id in twice else rows[node.id]
-        for node in network.base
+        node.id: in_one_piece(backend, node, rows[node.id], batch_id) if node.id in output.in_pieces else rows[node.id]
+        for node in nodes
     }

@@ -29,6 +29,8 @@ NEWEST = "weft_newest"
 TIMED = "weft_timed"
 # A number that holds several truths.
 PACK = "weft_pack"
+# The numbers of the matches that keep a row.
+MATCHES = "weft_matches"
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def _statement(network: Network, job: Job) -> Statement:
         *(f"{_build(statistic)} AS {statistic.name}" for statistic in statistics),
     ]
     source = _rows(network, nodes, keys, statistics)
+    if nodes[0].matches is not None:
+        source = _each_match(nodes[0], source)
     return Statement(f"SELECT {', '.join(columns)} FROM ({source}) GROUP BY {grouping}", sets, statistics, keys)
 
 
@@ -130,8 +134,9 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
     plain = [
         f"{spark_sql(dimension.expression)} AS {dimension.name}"
         for dimension in dimensions
-        if not dimension.cells and keys.column(dimension) == dimension.name
+        if not dimension.cells and not dimension.matches and keys.column(dimension) == dimension.name
     ]
+    plain += [f"{_numbers(network, dimension)} AS {MATCHES}" for dimension in dimensions if dimension.matches]
     plain += [f"{_packed(pack)} AS {name}" for name, pack in keys.packs.items()]
     arguments = {
         _argument(statistic, position): spark_sql(argument)
@@ -145,6 +150,17 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
     ]
     columns = ", ".join([MOMENT, f"{MOMENT} IS NOT NULL AS {TIMED}", *slices, *finals])
     return f"SELECT {columns} FROM {layers([*cell_searches, *slice_searches])}"
+
+
+def _numbers(network: Network, dimension: Dimension) -> str:
+    """The SQL of the numbers of all matches that keep a row, NULL for the others."""
+    matches = dict(network.matches)[dimension.name]
+    return f"array({', '.join(f'IF({spark_sql(match.where)}, {match.number}L, NULL)' for match in matches)})"
+
+
+def _each_match(node: Node, rows: str) -> str:
+    """The rows of a node with matches: a row comes once for every match that keeps it."""
+    return f"SELECT * EXCEPT ({MATCHES}), explode(array_compact({MATCHES})) AS {node.matches} FROM ({rows})"
 
 
 def _packed(pack: Iterable[Dimension]) -> str:

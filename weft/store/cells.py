@@ -30,7 +30,8 @@ def cells_of(node: Node, layout: Layout, read: Cuts) -> tuple[Cells, ...]:
             dimension.name,
             dimension.type,
             tuple(sorted(read[dimension.name][text] for text in texts.get(dimension.name, ()))),
+            dimension.matches,
         )
         for dimension in node.dimensions
-        if dimension.cells
+        if dimension.cells or dimension.matches
     )

@@ -79,11 +79,21 @@ def new_rows(
             rows[node.id] = partials[node.id]
     if watermark is None or not any(judged.late for judged in lateness.values()):
         return NewRows(rows, {})
-    return _without_dead(backend, network, rows, lateness, batch_id)
+    return _without_dead(backend, network, rows, partials, lateness, batch_id)
+
+
+def _counting(network: Network) -> list[Node]:
+    """The nodes that are computed from rows and count every row."""
+    return [node for node in (*network.base, *network.counters) if not node.matches]
 
 
 def _without_dead(
-    backend: Backend, network: Network, rows: dict[str, Rows], lateness: Mapping[str, Lateness], batch_id: int
+    backend: Backend,
+    network: Network,
+    rows: dict[str, Rows],
+    counted: Mapping[str, Rows],
+    lateness: Mapping[str, Lateness],
+    batch_id: int,
 ) -> NewRows:
     """Leave out the rows that no window can use, and count how many rows each kind of window missed.
 
@@ -99,10 +109,10 @@ def _without_dead(
     alive = {
         node.id: backend.without(rows[node.id], lateness[node.tree].dead) for node in sliced if lateness[node.tree].dead
     }
-    first = {node.tree: node.id for node in reversed(sliced)}
+    first = {node.tree: counted[node.id] for node in reversed(_counting(network)) if node.clock.sliced}
     drops = tuple(
         Dropped(
-            backend.count(rows[first[tree]]) - backend.count(alive.get(first[tree], rows[first[tree]])),
+            backend.count(first[tree]) - backend.count(backend.without(first[tree], lateness[tree].dead)),
             frozenset(map(str, windows)),
             max((slicing.next_edge(start) for start in lateness[tree].dead), default=EARLIEST),
         )
@@ -113,7 +123,7 @@ def _without_dead(
 
 def _slices(backend: Backend, network: Network, tree: str, partials: Mapping[str, Rows]) -> frozenset[int]:
     """The slices that a tree has rows of in this tick."""
-    base = (node for node in network.base if node.clock.sliced and node.tree == tree)
+    base = (node for node in (*network.base, *network.counters) if node.clock.sliced and node.tree == tree)
     return frozenset().union(*(backend.starts(partials[node.id]) for node in base))
 
 

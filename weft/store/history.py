@@ -9,6 +9,7 @@ from dataclasses import replace
 from weft.backend.interface import Backend, Selection, Source
 from weft.errors import StateError
 from weft.plan.description import describe_node
+from weft.plan.dimensions import keeps_rows_of
 from weft.plan.layout import complete_from
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
@@ -102,7 +103,10 @@ def _donor(node: Node, state: StreamState) -> Synopsis | None:
     finer = [
         synopsis
         for synopsis in state.synopses.values()
-        if synopsis.fed and synopsis.clock is node.clock and wanted <= synopsis.dimensions
+        if synopsis.fed
+        and synopsis.clock is node.clock
+        and wanted <= synopsis.dimensions
+        and keeps_rows_of(synopsis.dimensions, wanted)
     ]
     return min(finer, key=lambda donor: (donor.complete_from, len(donor.dimensions), donor.node.id), default=None)
 
@@ -127,11 +131,11 @@ def _copy(
     groups: dict[str, list[SegmentRow]] = {}
     for file in donor.data:
         groups.setdefault(file.layout, []).append(file)
-    cells = {dimension.name for dimension in node.dimensions if dimension.cells}
+    cut = {dimension.name for dimension in node.dimensions if dimension.cells or dimension.matches}
     for identifier, files in groups.items():
         layout = state.layouts[identifier]
         statistics = stored_statistics(node, layout)
-        cuts = tuple(pair for pair in layout.cuts if pair[0] in cells)
+        cuts = tuple(pair for pair in layout.cuts if pair[0] in cut)
         narrowed = replace(layout, statistics=frozenset(statistic.name for statistic in statistics), cuts=cuts)
         schema = row_schema(node.dimensions, statistics)
         slices = Selection(_slices(files, donor), tuple(schema.names), schema)

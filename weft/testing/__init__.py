@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from weft.engine import Engine
 from weft.plan.network import build_network
-from weft.testing.fed import FedBatch, fed_table, partial_row_sql
+from weft.testing.fed import FedBatch, fed_table, is_portable_network
 from weft.testing.inside import (
     FED,
     adopted,
@@ -84,4 +84,4 @@ def feed(engine: Engine, stream: str, rows: Iterable[Mapping[str, Any]] | pa.Tab
 def is_portable(engine: Engine, sql: str) -> bool:
     """Whether fed rows of this query are computed without Spark."""
     query = engine.registry.preview(sql)
-    return partial_row_sql(build_network(query.row.stream, {query.name: query.needs})) is not None
+    return is_portable_network(build_network(query.row.stream, {query.name: query.needs}))

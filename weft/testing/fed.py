@@ -1,6 +1,6 @@
 """A batch of rows that a test feeds, computed by DuckDB as Spark would compute it, and by Spark where only Spark can.
 
-Every row becomes a partial row of its own; merging these by their keys, as the engine merges files, is a node's answer.
+It is the pass that the engine itself has small batches computed by, here for expressions that may fail too.
 """
 
 from __future__ import annotations
@@ -16,27 +16,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.aggregates.statistics import Statistic
-from weft.algebra.expressions import Column, Expression, Literal, Slot, transform
 from weft.algebra.windows import micros
-from weft.backend.duck import run_on
+from weft.backend.duck import backend_errors
 from weft.backend.functions import DIVISION_BY_ZERO, OVERFLOW
 from weft.backend.interface import BackendDown, BackendError
-from weft.backend.merge import merge_sql
-from weft.backend.render import duck_sql
-from weft.backend.statements import duck_identifier
 from weft.engine import Engine
-from weft.errors import StreamError
+from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
-from weft.plan.dimensions import Dimension, lowest
-from weft.plan.network import Network, Node
-from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
-from weft.segments.types import arrow_type, duck_literal, duck_type
+from weft.plan.network import Network
+from weft.segments.rows import conform
+from weft.segments.types import arrow_type
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import BatchOutput, project
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
-from weft.spark.level0 import Statement
+from weft.spark.kernels import Level0, kernel_of_process, partials_of
+from weft.spark.level0 import MOMENT
+from weft.spark.pass_kernel import Passed
+from weft.spark.passes import Pass, pass_over
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -121,29 +118,24 @@ class FedBatch:
         frame = self.engine.spark.createDataFrame(self.rows)
         return SparkBatch(project(frame, self.stream), self.mark, self.stream)
 
-    def aggregate(self, network: Network, parts: Sequence[Statement]) -> BatchOutput:
+    def aggregate(self, level0: Level0) -> BatchOutput:
         """The partial rows of the base nodes."""
-        alive = self._alive()
-        moments = _micros(alive[self.stream.event_time])
-        lines = partial_row_sql(network)
-        if lines is None:
-            return self.on_spark().aggregate(network, parts)
-        partials = {node.id: self._partial(node, lines[node.id], alive, moments) for node in network.base}
-        return BatchOutput(len(self.rows), len(self.rows) - len(alive), max(moments, default=None), partials)
-
-    def _partial(self, node: Node, lines: str, alive: pa.Table, moments: list[int]) -> pa.Table:
-        number = self.mark.batch_id
-        starts = [number if node.slicing is None else node.slicing.floor(moment) for moment in moments]
-        table = alive.append_column(START, pa.array(starts, pa.int64()))
-        keys = [(duck_identifier(name), name) for name in (START, *(dimension.name for dimension in node.dimensions))]
-        merged = self._run(merge_sql(f"({lines})", keys, node.statistics), table)
-        merged = merged.append_column(LATE, pa.repeat(pa.scalar(ON_TIME, pa.int64()), len(merged)))
-        merged = merged.append_column(LEVEL, pa.repeat(pa.scalar(0, pa.int8()), len(merged)))
-        return conform(merged, row_schema(node.dimensions, node.statistics))
-
-    def _run(self, sql: str, table: pa.Table) -> pa.Table:
         try:
-            return run_on(self.engine.duck, sql, {"fed": table})
+            work = pass_over(level0.network, may_fail=True)
+        except (TypeError, SqlError):
+            return self.on_spark().aggregate(Level0(level0.network))
+        alive = self._alive()
+        moments = alive[self.stream.event_time].cast(pa.int64())
+        columns = {MOMENT: moments, **{alias: alive[name] for alias, name in work.plain.items()}}
+        passed = self._run(work, pa.table(columns))
+        partials, in_pieces = partials_of(level0, [passed], self.mark.batch_id)
+        return BatchOutput(len(self.rows), len(self.rows) - len(alive), passed.newest, partials, in_pieces)
+
+    @staticmethod
+    def _run(work: Pass, table: pa.Table) -> Passed:
+        try:
+            with backend_errors():
+                return kernel_of_process(1).run(work, table)
         except BackendDown:
             raise
         except BackendError as error:
@@ -228,56 +220,10 @@ def _micros(column: pa.ChunkedArray) -> list[Any]:
     return moments
 
 
-def partial_row_sql(network: Network) -> dict[str, str] | None:
-    """SQL of the partial rows of every base node; None where an expression is not portable."""
+def is_portable_network(network: Network) -> bool:
+    """Whether a network can be computed without Spark."""
     try:
-        return {node.id: _node_sql(node, network) for node in network.base}
-    except TypeError:
-        return None
-
-
-def _node_sql(node: Node, network: Network) -> str:
-    """SQL of a partial row for every row of `fed`; merging them by their keys is the node's answer."""
-    cuts = dict(network.cuts)
-    named = [(_key(key, cuts.get(key.name, ())), key.name) for key in node.dimensions]
-    named += [(_single(statistic), statistic.name) for statistic in node.statistics]
-    return f"SELECT {', '.join([START, *(f'{sql} AS {duck_identifier(name)}' for sql, name in named)])} FROM fed"
-
-
-def _key(dimension: Dimension, cuts: Sequence[Any]) -> str:
-    """A dimension of a row: its value, or the greatest cut at or below it. For Spark both zeros are the same group."""
-    value = _over_rows(dimension.expression)
-    if dimension.cells:
-        points = (duck_literal(Literal(cut, dimension.type)) for cut in sorted({lowest(dimension.type), *cuts}))
-        return f"list_max(list_filter([{', '.join(points)}], lambda weft_cut: weft_cut <= {value}))"
-    return f"({value} + CAST(0 AS {duck_type(dimension.type)}))" if dimension.type.is_fractional else value
-
-
-# A value with what it is ordered by, as it is stored.
-EXTREME = "struct_pack(o := {1}, p := {0} IS NOT NULL, v := {0})"
-# A statistic of a single row that counts, over its arguments; {t} is the type that it is stored in.
-SINGLE = {
-    "count": "CAST({0} IS NOT NULL AS BIGINT)",
-    "sum": "CAST({0} AS {t})",
-    "wide_sum": "CAST({0} AS {t})",
-    "squares": "CAST(CAST({0} AS HUGEINT) * CAST({0} AS HUGEINT) AS {t})",
-    "m2": "CASE WHEN {0} IS NOT NULL THEN CAST(0 AS DOUBLE) END",
-    **dict.fromkeys(("min", "max", "bool_and", "bool_or"), "{0}"),
-    **dict.fromkeys(("least", "greatest"), f"CASE WHEN {{1}} IS NOT NULL THEN {EXTREME} END"),
-}
-
-
-def _single(statistic: Statistic) -> str:
-    """A statistic over a single row."""
-    arguments = [f"({_over_rows(argument)})" for argument in statistic.arguments] or ["1"]
-    sql = SINGLE[statistic.basic].format(*arguments, t=duck_type(statistic.type))
-    return sql if statistic.where is None else f"CASE WHEN {_over_rows(statistic.where)} THEN {sql} END"
-
-
-def _over_rows(expression: Expression) -> str:
-    """An expression over the columns of a row as DuckDB's SQL; raises TypeError where it is not portable."""
-
-    def slot(part: Expression) -> Expression | None:
-        return Slot(part.name, part.type) if isinstance(part, Column) else None
-
-    return duck_sql(transform(expression, slot), {})
+        pass_over(network, may_fail=True)
+    except (TypeError, SqlError):
+        return False
+    return True

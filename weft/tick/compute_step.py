@@ -7,6 +7,7 @@ on the batch is stopped, alone, and the batch runs again without it. Only where 
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,7 +22,7 @@ from weft.spark.batch import BatchOutput
 from weft.spark.compute import Arrived, blame, is_of_infrastructure, merge_step
 from weft.spark.dead import NO_LETTERS
 from weft.spark.failure import lost_with_executor
-from weft.spark.level0 import Statement, statements
+from weft.spark.kernels import Level0
 from weft.store.derive import NewRows
 from weft.tick.events import QueriesStopped
 from weft.tick.stages import Arrival, Computed
@@ -38,8 +39,8 @@ class ComputeStep:
 
     def __init__(self, planner: Planner, registry: Registry, backend: Backend) -> None:
         self._planner, self._registry, self._backend = planner, registry, backend
-        # The plan that was written as Spark SQL last, and its statements.
-        self._spelled: tuple[Plan, tuple[Statement, ...]] | None = None
+        # The plan that was computed last, and how.
+        self._level0: tuple[Plan, Level0] | None = None
         self._stopped: list[QueriesStopped] = []
 
     def take_stopped(self) -> list[QueriesStopped]:
@@ -94,23 +95,23 @@ class ComputeStep:
     def _compute(self, batch: Arrived, watch: Stopwatch, *, apart: bool = False) -> tuple[Plan, BatchOutput, NewRows]:
         with watch.stage("plan"):
             plan = self._planner.plan()
-            parts = statements(plan.network, apart=True) if apart else self._statements(plan)
+            level0 = Level0(plan.network, apart=True) if apart else self._level0_of(plan)
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
-            output = batch.aggregate(plan.network, parts)
+            output = batch.aggregate(level0)
         failpoint("spark-after")
         with watch.stage("merge"):
             watermark = self._planner.state.watermark
-            new = merge_step(output, plan.network, parts, watermark, self._backend, batch.mark.batch_id)
+            new = merge_step(output, plan.network, watermark, self._backend, batch.mark.batch_id)
         failpoint("merge-after")
         return plan, output, new
 
-    def _statements(self, plan: Plan) -> tuple[Statement, ...]:
-        """The plan's network as Spark SQL, written once a plan."""
-        if self._spelled is None or self._spelled[0] is not plan:
-            self._spelled = plan, statements(plan.network)
-        return self._spelled[1]
+    def _level0_of(self, plan: Plan) -> Level0:
+        """How the plan's network is computed from rows, worked out once a plan."""
+        if self._level0 is None or self._level0[0] is not plan:
+            self._level0 = plan, Level0(plan.network, os.environ.get("WEFT_KERNEL", "driver"))
+        return self._level0[1]
 
     def _stop_failing(self, batch: Arrived) -> bool:
         """Stop the queries that fail on this batch, each with its reason; False where no query is at fault."""

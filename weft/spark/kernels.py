@@ -1,0 +1,217 @@
+"""The two kernels of level 0 behind one interface: Spark's statements, and a pass of DuckDB over the rows as Arrow.
+
+A pass runs in the driver's process where a batch is small, and in Spark's tasks where it is not. It only has to be
+faster: whatever goes wrong in it, Spark computes the batch, and what Spark says is what counts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from weft.plan.network import Network, Node
+from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
+from weft.spark.failure import CROWDED
+from weft.spark.level0 import MOMENT, Statement, statements
+from weft.spark.pass_kernel import Passed, PassKernel
+from weft.spark.passes import Pass, pass_over
+from weft.spark.room import POSITION_BITS, room_of
+from weft.spark.texts import valid_texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+log = logging.getLogger("weft.spark")
+
+SPARK, DRIVER, TASKS = "spark", "driver", "tasks"
+# A task takes its rows in pieces of so many, so that its memory is bounded.
+PIECE_ROWS = 1_000_000
+# More rows than this never go through the driver's process.
+MOST_DRIVER_ROWS = 250_000
+# The answer of a task: partial rows of a node as an Arrow stream, and in a row without a node what the piece held.
+ANSWER = "node int, rows bigint, dead bigint, newest bigint, payload binary"
+
+
+class Level0:
+    """How the base nodes of a network are computed from rows: by which kernel, and what each kernel is to do."""
+
+    def __init__(self, network: Network, kernel: str = SPARK, *, apart: bool = False) -> None:
+        self.network, self.kernel, self._apart = network, kernel, apart
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """The network as Spark SQL."""
+        return statements(self.network, apart=self._apart)
+
+    @cached_property
+    def work(self) -> Pass:
+        """The network as a pass of DuckDB."""
+        return pass_over(self.network)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that are computed from rows."""
+        return (*self.network.base, *self.network.counters)
+
+
+class Crowded(Exception):
+    """There are more rows than this kernel has room for."""
+
+
+_kernels: dict[int, PassKernel] = {}
+
+
+def kernel_of_process(threads: int) -> PassKernel:
+    """The kernel of this process, which passes of all streams take in turn."""
+    if threads not in _kernels:
+        _kernels[threads] = PassKernel(threads)
+    return _kernels[threads]
+
+
+def pass_in_driver(rows: DataFrame, level0: Level0) -> list[Passed]:
+    """Run a pass over rows that are brought to this process; raises where they are more than a few."""
+    session, work = rows.sparkSession, level0.work
+    most = MOST_DRIVER_ROWS // max(1, session.sparkContext.defaultParallelism)
+    fits = f"monotonically_increasing_id() & {POSITION_BITS}L < {most}"
+    table = asked_of(rows, work).where(
+        f"if({fits}, true, cast(raise_error('more than {most} rows for the driver') AS boolean))"
+    ).toArrow()
+    return [checked(kernel_of_process(os.cpu_count() or 1).run(work, checked_texts(table)), room_of(session))]
+
+
+def pass_in_tasks(rows: DataFrame, level0: Level0) -> list[Passed]:
+    """Run a pass in Spark's tasks, each over its own rows."""
+    pickled = pickle.dumps(level0.work)
+    task = partial(_run_task, pickled, sha256(pickled).digest(), room_of(rows.sparkSession), PIECE_ROWS)
+    answer = asked_of(rows, level0.work).mapInArrow(task, ANSWER).toArrow()
+    return list(_received(answer, [node.id for node in level0.nodes]))
+
+
+# Arrow batches of more rows than by default: every batch is a call from Java to Python.
+TASK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
+
+
+def asked_of(rows: DataFrame, work: Pass) -> DataFrame:
+    """The columns that a pass asks for."""
+    for key, value in TASK_SETTINGS.items():
+        rows.sparkSession.conf.set(key, value)
+    return rows.selectExpr(MOMENT, *(f"{sql} AS {name}" for name, sql in work.asked.items()))
+
+
+def checked_texts(rows: pa.Table) -> pa.Table:
+    """The rows, whose strings are all valid; predicates over others are Spark's to judge."""
+    if valid_texts(rows) is not rows:
+        raise ValueError("a string is no UTF-8")
+    return rows
+
+
+def checked(passed: Passed, room: int) -> Passed:
+    """What a pass yields, if there is room for it in the driver."""
+    held = sum(part.nbytes for parts in passed.partials.values() for part in parts)
+    if held > room:
+        raise Crowded(f"{CROWDED}: partial rows of {held} bytes")
+    return passed
+
+
+def partials_of(level0: Level0, passes: Iterable[Passed], batch_id: int) -> tuple[dict[str, pa.Table], frozenset[str]]:
+    """The partial rows of every node, and the nodes of which several passes brought a part."""
+    partials: dict[str, list[pa.Table]] = {}
+    pieces: Counter[str] = Counter()
+    for passed in passes:
+        for name, brought in passed.partials.items():
+            partials.setdefault(name, []).extend(brought)
+            pieces[name] += any(part.num_rows for part in brought)
+    whole = {}
+    for node in level0.nodes:
+        schema = row_schema(node.dimensions, node.statistics)
+        parts = [_shaped(part, node, schema, batch_id) for part in partials.get(node.id, ()) if part.num_rows]
+        whole[node.id] = pa.concat_tables(parts) if parts else schema.empty_table()
+    return whole, frozenset(name for name, count in pieces.items() if count > 1)
+
+
+def _shaped(part: pa.Table, node: Node, schema: pa.Schema, batch_id: int) -> pa.Table:
+    """Partial rows as they are stored: with their slice or tick, on time, of no block."""
+    count = part.num_rows
+    fixed = {
+        START: part["start"] if node.clock.sliced else pa.repeat(pa.scalar(batch_id, pa.int64()), count),
+        LATE: pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
+        LEVEL: pa.repeat(pa.scalar(0, pa.int8()), count),
+    }
+    columns = [fixed[name] if name in fixed else part[name] for name in schema.names]
+    return conform(pa.table(columns, names=schema.names), schema)
+
+
+# The pass that this task's process ran last, by its digest: unpickled once.
+_last: dict[bytes, Pass] = {}
+
+
+def _run_task(
+    pickled: bytes, digest: bytes, room: int, piece_rows: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Run a pass over the rows of a task, piece by piece."""
+    if digest not in _last:
+        _last.clear()
+        _last[digest] = pickle.loads(pickled)
+    work, kernel = _last[digest], kernel_of_process(1)
+    nodes = {name: index for index, name in enumerate(dict.fromkeys(line.node for line in work.lines))}
+    for piece in pieces_of(batches, piece_rows):
+        passed = checked(kernel.run(work, checked_texts(piece)), room)
+        yield from _answer(passed, nodes)
+
+
+def pieces_of(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
+    """The rows in tables of about so many as are taken at once."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= most:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _answer(passed: Passed, nodes: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+    """What a pass yields, as rows of ANSWER."""
+    payloads = [
+        (nodes[node], _encoded(part)) for node, parts in passed.partials.items() for part in parts if part.num_rows
+    ]
+    table = {
+        "node": pa.array([None, *(node for node, _ in payloads)], pa.int32()),
+        "rows": pa.array([passed.rows, *[None] * len(payloads)], pa.int64()),
+        "dead": pa.array([passed.dead, *[None] * len(payloads)], pa.int64()),
+        "newest": pa.array([passed.newest, *[None] * len(payloads)], pa.int64()),
+        "payload": pa.array([None, *(payload for _, payload in payloads)], pa.binary()),
+    }
+    yield pa.RecordBatch.from_pydict(table)
+
+
+def _encoded(part: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, part.schema) as writer:
+        writer.write_table(part)
+    return bytes(sink.getvalue())
+
+
+def _received(answer: pa.Table, nodes: list[str]) -> Iterator[Passed]:
+    """What the tasks answered, piece by piece: a piece begins with the row that counts it."""
+    current: Passed | None = None
+    for row in answer.to_pylist():
+        if row["node"] is None:
+            if current is not None:
+                yield current
+            current = Passed(row["rows"], row["dead"], row["newest"], {})
+            continue
+        assert current is not None
+        part = pa.ipc.open_stream(row["payload"]).read_all()
+        current.partials.setdefault(nodes[row["node"]], []).append(part)
+    if current is not None:
+        yield current

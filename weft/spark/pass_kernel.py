@@ -1,0 +1,140 @@
+"""DuckDB as a kernel for level 0: a pass over rows as Arrow, in the driver's process or in a task of Spark's.
+
+Needs: nothing of Spark, so that a task that runs it loads nothing else. Slices and cells are looked up in tables of
+edges by NumPy; everything else is DuckDB's SQL over a table that the rows are copied into once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.backend.duck import SETTINGS
+from weft.backend.functions import install
+from weft.plan.slices import Slicing
+from weft.spark.level0 import MOMENT
+from weft.spark.passes import ROWS, CellColumn, Pass
+
+# The share of the machine's memory that a kernel may take; what needs more is left to Spark.
+MEMORY_SHARE = 0.25
+# An array of NumPy's.
+Numbers: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a pass over rows yields: how many rows, how many of them without a moment, the newest moment, partial rows.
+
+    The columns of a node's partial rows are its slice, where it has slices, its dimensions and its statistics.
+    """
+
+    rows: int
+    dead: int
+    newest: int | None
+    partials: dict[str, list[pa.Table]]
+
+
+class PassKernel:
+    """A DuckDB that runs passes, one at a time; what a pass needs beside rows is made once."""
+
+    def __init__(self, threads: int) -> None:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = f"{int(memory * MEMORY_SHARE) >> 20} MiB"
+        self._duck = duckdb.connect(":memory:", config={"threads": threads, "memory_limit": limit})
+        install(self._duck)
+        for setting in SETTINGS:
+            self._duck.execute(setting)
+        self._prepared: Pass | None = None
+        self._lock = threading.Lock()
+
+    def run(self, work: Pass, rows: pa.Table) -> Passed:
+        """The partial rows of all base nodes."""
+        moments = rows[MOMENT].combine_chunks() if rows.num_rows else pa.array([], pa.int64())
+        if isinstance(moments, pa.ChunkedArray):
+            moments = pa.concat_arrays(moments.chunks)
+        dead = moments.null_count
+        alive = rows.filter(pc.is_valid(rows[MOMENT])) if dead else rows
+        partials: dict[str, list[pa.Table]] = {}
+        with self._lock, self._table_of(work, alive):
+            for line in work.lines:
+                part = self._duck.sql(line.sql).to_arrow_table()
+                partials.setdefault(line.node, []).append(part)
+        return Passed(rows.num_rows, dead, pc.max(moments).as_py(), partials)
+
+    @contextmanager
+    def _table_of(self, work: Pass, rows: pa.Table) -> Iterator[None]:
+        """The rows as a table of DuckDB's, with their slices, cells and computed columns."""
+        self._prepare(work)
+        asked = rows
+        for column in work.slices:
+            asked = asked.append_column(column.name, pa.array(floors(_numpy(rows[MOMENT]), column.slicing)))
+        self._duck.register("weft_asked", asked)
+        try:
+            for cell in work.cells:
+                value = self._duck.sql(f"SELECT {cell.value} AS value FROM weft_asked").to_arrow_table()["value"]
+                asked = asked.append_column(cell.name, cells(value, cell))
+            if work.cells:
+                self._duck.register("weft_asked", asked)
+            columns = "".join(f', {sql} AS "{name}"' for name, sql in work.columns)
+            self._duck.execute(f"CREATE OR REPLACE TABLE {ROWS} AS SELECT *{columns} FROM weft_asked")
+        finally:
+            self._duck.unregister("weft_asked")
+        try:
+            yield
+        finally:
+            self._duck.execute(f"DROP TABLE {ROWS}")
+
+    def _prepare(self, work: Pass) -> None:
+        """Make the tables of constants of a pass, in place of those of the pass before it."""
+        if self._prepared is work:
+            return
+        for gone in self._prepared.constants if self._prepared is not None else ():
+            self._duck.execute(f"DROP TABLE IF EXISTS {gone.table}")
+        self._prepared = None
+        for constants in work.constants:
+            self._duck.execute(constants.sql())
+        self._prepared = work
+
+    def close(self) -> None:
+        """Let go of the DuckDB."""
+        with self._lock:
+            self._duck.close()
+
+
+def floors(moments: Numbers, slicing: Slicing) -> Numbers:
+    """The start of each moment's slice.
+
+    >>> floors(np.array([-1, 0, 7, 10]), Slicing(((10, 0),), 10, 0)).tolist()
+    [-10, 0, 0, 10]
+    """
+    if slicing.kind == "scattered":
+        latest = [moments - np.mod(moments - residue, step) for step, residue in slicing.progressions]
+        return np.maximum.reduce(latest)
+    within = np.mod(moments - slicing.offset, slicing.period)
+    base = moments - within
+    if slicing.kind == "uniform":
+        return base
+    edges = np.asarray(slicing.table, np.int64)
+    return base + edges[np.searchsorted(edges, within, side="right") - 1]
+
+
+def cells(values: pa.ChunkedArray, cell: CellColumn) -> pa.Array:
+    """The greatest cut at or below each value, NULL for no value. NaN is above every cut, as it is for Spark."""
+    kind = values.type
+    points = np.asarray(cell.cuts, kind.to_pandas_dtype())
+    plain = values.fill_null(0) if values.null_count else values
+    found = points[np.searchsorted(points, _numpy(plain), side="right") - 1]
+    return pa.array(found, kind, mask=_numpy(pc.is_null(values)) if values.null_count else None)
+
+
+def _numpy(values: pa.ChunkedArray) -> Numbers:
+    return values.to_numpy()

@@ -1,0 +1,318 @@
+"""The first level of the network for DuckDB: all base nodes in one pass over rows as Arrow, as plain data.
+
+A pass is made once a plan and travels to Spark's tasks: names and types of columns, tables of edges, texts of SQL. Rows
+arrive with the columns that it asks for: columns of the stream as they are, and what DuckDB does not compute as Spark
+does as columns that Spark computes. Predicates of one shape (`a = ? AND b > ?`) are a single statement, in which rows
+meet a table of their constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    Slot,
+    column_names,
+    conjuncts,
+    identity,
+    text,
+    walk,
+)
+from weft.algebra.types import BIGINT
+from weft.errors import SqlError
+from weft.plan.dimensions import Cut, Dimension, lowest
+from weft.plan.finish import lift
+from weft.plan.needs import Match
+from weft.plan.network import Network, Node
+from weft.plan.slices import Slicing
+from weft.segments.rows import row_schema
+from weft.segments.types import duck_literal, duck_type
+from weft.spark.render import spark_sql
+from weft.spark.row_sql import row_sql, row_sql_that_may_fail
+
+# The rows of a pass, and the columns that it gives them beside those that it asks for.
+ROWS = "weft_rows"
+CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
+
+
+@dataclass(frozen=True)
+class SliceColumn:
+    """The slices of a tree."""
+
+    name: str
+    slicing: Slicing
+
+
+@dataclass(frozen=True)
+class CellColumn:
+    """The cells of a value: a column that was asked for, or SQL over such columns."""
+
+    name: str
+    value: str
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of the predicates of a shape, a row for each; DuckDB's types and the values."""
+
+    table: str
+    types: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def sql(self) -> str:
+        """The statements that make the table."""
+        columns = ", ".join(f"p{index} {kind}" for index, kind in enumerate(self.types))
+        values = ", ".join(f"({', '.join(row)})" for row in self.rows)
+        return f"CREATE TABLE {self.table} ({columns}); INSERT INTO {self.table} VALUES {values}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A statement of a pass: a part of the partial rows of a node."""
+
+    node: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Pass:
+    """All base nodes of a network over rows as Arrow.
+
+    asked: the columns to ask Spark for, as SQL by name. plain: the names of those that are columns of the stream as
+    they are, by the stream's name for them; where all are plain, no Spark is needed to compute any.
+    """
+
+    asked: Mapping[str, str]
+    plain: Mapping[str, str]
+    slices: tuple[SliceColumn, ...]
+    cells: tuple[CellColumn, ...]
+    columns: tuple[tuple[str, str], ...]
+    constants: tuple[Constants, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether any column is computed by Spark."""
+        return len(self.asked) > len(self.plain)
+
+
+def pass_over(network: Network, *, may_fail: bool = False) -> Pass:
+    """The pass of a network. With `may_fail` Spark computes nothing: raises TypeError where only Spark can."""
+    return _PassMaker(network, may_fail=may_fail).made()
+
+
+class _PassMaker:
+    """Collects the columns of a pass while its statements are written."""
+
+    def __init__(self, network: Network, *, may_fail: bool) -> None:
+        self._network, self._may_fail = network, may_fail
+        self._nodes = (*network.base, *network.counters)
+        self._asked: dict[str, str] = {}
+        self._plain: dict[str, str] = {}
+        self._columns: dict[str, str] = {}
+        self._cells: dict[str, CellColumn] = {}
+        self._constants: list[Constants] = []
+        trees = sorted({node.tree: node.slicing for node in self._nodes if node.slicing is not None}.items())
+        self._slices = {tree: SliceColumn(f"weft_slice{index}", each) for index, (tree, each) in enumerate(trees)}
+
+    def made(self) -> Pass:
+        """The pass."""
+        lines = [line for node in self._nodes for line in self._lines(node)]
+        return Pass(
+            self._asked,
+            self._plain,
+            tuple(self._slices.values()),
+            tuple(self._cells.values()),
+            tuple(self._columns.items()),
+            tuple(self._constants),
+            tuple(lines),
+        )
+
+    def _lines(self, node: Node) -> Iterable[Line]:
+        if node.matches is None:
+            keys = [self._key(dimension) for dimension in node.dimensions]
+            values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
+            yield Line(node.id, _grouped(node, self._time(node), keys, values, ROWS))
+            return
+        shapes: dict[Shape, list[tuple[Match, tuple[Literal, ...]]]] = {}
+        for match in dict(self._network.matches)[node.matches]:
+            shape, constants = self._shape(match)
+            shapes.setdefault(shape, []).append((match, constants))
+        for shape, members in shapes.items():
+            yield self._matched(node, shape, members)
+
+    def _matched(self, node: Node, shape: Shape, members: list[tuple[Match, tuple[Literal, ...]]]) -> Line:
+        """The rows that the predicates of a shape keep, aggregated for each of them."""
+        wanted = frozenset(shape.statistics)
+        values = [
+            self._statistic(kept, stored=False) if kept.name in wanted else f"CAST(NULL AS {_stored(kept)})"
+            for kept in node.statistics
+        ]
+        if len(members) == 1:
+            match, constants = members[0]
+            slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
+            source, number = f"{ROWS} WHERE {self._condition(shape, slots)}", f"CAST({match.number} AS BIGINT)"
+        else:
+            table = f"weft_constants{len(self._constants)}"
+            kinds = (BIGINT, *(constant.type for constant in members[0][1]))
+            rows = tuple(
+                tuple(map(duck_literal, (Literal(match.number, BIGINT), *constants))) for match, constants in members
+            )
+            self._constants.append(Constants(table, tuple(map(duck_type, kinds)), rows))
+            slots = {f"p{index}": f"{table}.p{index + 1}" for index in range(len(kinds) - 1)}
+            source, number = f"{ROWS} JOIN {table} ON {self._condition(shape, slots)}", f"{table}.p0"
+        keys = [number if dimension.matches else self._key(dimension) for dimension in node.dimensions]
+        return Line(node.id, _grouped(node, self._time(node), keys, values, source))
+
+    def _shape(self, match: Match) -> tuple[Shape, tuple[Literal, ...]]:
+        """The shape of a predicate, and its constants; a part that only Spark computes has none."""
+        parts, constants = [], list[Literal]()
+        for part in conjuncts(match.where):
+            lifted, own = lift(part)
+            assert lifted is not None
+            if any(literal.value is None for literal in own) or not self._in_duckdb(part) or not _is_bare(lifted):
+                parts.append(part)
+                continue
+            renamed = {f"p{index}": f"p{len(constants) + index}" for index in range(len(own))}
+            parts.append(_renamed(lifted, renamed))
+            constants += own
+        return Shape(tuple(parts), tuple(kept.name for kept in match.statistics)), tuple(constants)
+
+    def _condition(self, shape: Shape, slots: Mapping[str, str]) -> str:
+        return " AND ".join(f"({self._sql(part, slots)})" for part in shape.parts) or "true"
+
+    def _time(self, node: Node) -> str | None:
+        return self._slices[node.tree].name if node.clock.sliced else None
+
+    def _key(self, dimension: Dimension) -> str:
+        """A dimension as a column; for Spark both zeros are the same group."""
+        if dimension.cells:
+            return self._cell(dimension)
+        value = self._column(dimension.expression)
+        return f"({value} + CAST(0 AS {duck_type(dimension.type)}))" if dimension.type.is_fractional else value
+
+    def _cell(self, dimension: Dimension) -> str:
+        cuts = tuple(sorted({lowest(dimension.type), *dict(self._network.cuts).get(dimension.name, ())}))
+        value = self._sql(dimension.expression, {})
+        if dimension.type.name in CELLED:
+            self._cells[dimension.name] = CellColumn(dimension.name, value, cuts)
+        else:
+            points = ", ".join(duck_literal(Literal(cut, dimension.type)) for cut in cuts)
+            highest = f"list_max(list_filter([{points}], lambda weft_cut: weft_cut <= {value}))"
+            self._columns[dimension.name] = f"CASE WHEN {value} IS NOT NULL THEN {highest} END"
+        return dimension.name
+
+    def _column(self, expression: Expression) -> str:
+        """The expression as a column of the rows, computed once."""
+        sql = self._sql(expression, {})
+        if isinstance(expression, Column) or sql in self._asked:
+            return sql
+        name = identity("e", text(expression), str(expression.type))
+        self._columns[name] = sql
+        return name
+
+    def _statistic(self, statistic: Statistic, *, stored: bool) -> str:
+        """The aggregate of a statistic; `stored`: its arguments are columns, for every row."""
+        write = self._column if stored else lambda expression: self._sql(expression, {})
+        arguments = [write(argument) for argument in statistic.arguments] or ["1"]
+        if statistic.where is not None:
+            condition = write(statistic.where)
+            arguments = [f"CASE WHEN {condition} THEN {argument} END" for argument in arguments]
+        return BUILD[statistic.basic].format(*arguments, t=_stored(statistic))
+
+    def _sql(self, expression: Expression, slots: Mapping[str, str]) -> str:
+        """The expression over the columns that are asked for; where only Spark can compute it, such a column."""
+        if self._in_duckdb(expression):
+            columns = {name: self._ask(name) for name in sorted(column_names(expression))}
+            write = row_sql_that_may_fail if self._may_fail else row_sql
+            return write(expression, columns, slots)
+        name = identity("x", text(expression), str(expression.type))
+        self._asked[name] = spark_sql(expression)
+        return name
+
+    def _ask(self, column: str) -> str:
+        """The name under which a column of the stream arrives: its own may be any text."""
+        known = next((alias for alias, name in self._plain.items() if name == column), None)
+        if known is None:
+            known = f"weft_column{len(self._plain)}"
+            self._plain[known] = column
+            self._asked[known] = spark_sql(Column(column, BIGINT))
+        return known
+
+    def _in_duckdb(self, expression: Expression) -> bool:
+        """Whether DuckDB computes an expression as Spark does."""
+        try:
+            columns = {name: "x" for name in column_names(expression)}
+            (row_sql_that_may_fail if self._may_fail else row_sql)(expression, columns)
+        except (TypeError, SqlError):
+            if self._may_fail:
+                raise
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Predicates that differ only in constants, and want the same statistics."""
+
+    parts: tuple[Expression, ...]
+    statistics: tuple[str, ...]
+
+
+def _is_bare(lifted: Expression) -> bool:
+    """Whether constants stand only where they are compared as they are: then a row can meet a table of them."""
+    if not isinstance(lifted, Call) or lifted.function not in ("=", "<", "<="):
+        return False
+    sides = lifted.arguments
+    return sum(isinstance(side, Slot) for side in sides) == 1 and not any(
+        isinstance(part, Slot) for side in sides if not isinstance(side, Slot) for part in walk(side)
+    )
+
+
+def _renamed(expression: Expression, slots: Mapping[str, str]) -> Expression:
+    assert isinstance(expression, Call)
+    sides = (Slot(slots[side.name], side.type) if isinstance(side, Slot) else side for side in expression.arguments)
+    return Call(expression.function, tuple(sides), expression.type)
+
+
+def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:
+    """The statement of a node: its slice, where it has slices, its dimensions and its statistics."""
+    schema = row_schema(node.dimensions, node.statistics).names[3:]
+    terms = [*([] if time is None else [time]), *keys]
+    columns = [*terms, *values]
+    aliases = [*([] if time is None else ["start"]), *schema]
+    listed = ", ".join(f'{sql} AS "{alias}"' for sql, alias in zip(columns, aliases, strict=True))
+    by = f" GROUP BY {', '.join(map(str, range(1, len(terms) + 1)))}" if terms else " HAVING count(*) > 0"
+    return f"SELECT {listed} FROM {source}{by}"
+
+
+def _stored(statistic: Statistic) -> str:
+    """The type of a statistic's column in DuckDB."""
+    if statistic.basic in ("least", "greatest"):
+        value, order = (duck_type(argument.type) for argument in statistic.arguments)
+        return f'STRUCT("o" {order}, "p" BOOLEAN, "v" {value})'
+    return duck_type(statistic.type)
+
+
+_EXTREME = "CASE WHEN {1} IS NOT NULL THEN struct_pack(o := {1}, p := {0} IS NOT NULL, v := {0}) END"
+# How DuckDB builds a statistic from rows; {t} is the type that it is stored in.
+BUILD: dict[str, str] = {
+    "count": "count({0})",
+    "sum": "CAST(sum({0}) AS {t})",
+    "wide_sum": "CAST(sum({0}) AS {t})",
+    "squares": "CAST(sum(CAST({0} AS BIGINT) * {0}) AS {t})",
+    "min": "min({0})",
+    "max": "max({0})",
+    "bool_and": "bool_and({0})",
+    "bool_or": "bool_or({0})",
+    "m2": "var_pop({0}) * count({0})",
+    "least": f"min({_EXTREME})",
+    "greatest": f"max({_EXTREME})",
+}
