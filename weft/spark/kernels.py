@@ -6,6 +6,7 @@ faster: whatever goes wrong in it, Spark computes the batch, and what Spark says
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import pickle
@@ -72,8 +73,16 @@ _kernels: dict[int, PassKernel] = {}
 def kernel_of_process(threads: int) -> PassKernel:
     """The kernel of this process, which passes of all streams take in turn."""
     if threads not in _kernels:
+        if not _kernels:
+            atexit.register(_close_kernels)
         _kernels[threads] = PassKernel(threads)
     return _kernels[threads]
+
+
+def _close_kernels() -> None:
+    """Let go of the kernels before the interpreter does: a connection that outlives it is reported as a leak."""
+    while _kernels:
+        _kernels.popitem()[1].close()
 
 
 def pass_in_driver(rows: DataFrame, level0: Level0) -> list[Passed]:

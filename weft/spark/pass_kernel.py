@@ -108,6 +108,7 @@ class PassKernel:
         """Let go of the DuckDB."""
         with self._lock:
             self._duck.close()
+            del self._duck
 
 
 def floors(moments: Numbers, slicing: Slicing) -> Numbers:
