@@ -36,6 +36,7 @@ COMPUTES = {
     "weft.segments.cache.TableCache": {"weft.backend.driver", "weft.store.folder"},
     "pyarrow.compute": {
         "weft.backend.driver",
+        "weft.backend.kinds",
         "weft.backend.runs",
         "weft.backend.tables",
         "weft.spark.batch",
