@@ -122,20 +122,13 @@ def _without_dead(
     return NewRows({**rows, **alive}, {name: ledger for name, ledger in ledgers.items() if ledger.count}, drops)
 
 
-<<<<<<< HEAD
-def _slices(backend: Backend, network: Network, tree: str, partials: Mapping[str, Rows]) -> frozenset[int]:
-    """The slices that a tree has rows of in this tick."""
-    base = (node for node in (*network.base, *network.counters) if node.clock.sliced and node.tree == tree)
-    return frozenset().union(*(backend.starts(partials[node.id]) for node in base))
-=======
 def _slices(backend: Backend, network: Network, partials: Mapping[str, Rows]) -> dict[str, set[int]]:
     """The slices that each tree has rows of in this tick."""
     starts: dict[str, set[int]] = {}
-    for node in network.base:
+    for node in (*network.base, *network.counters):
         if node.clock.sliced:
             starts.setdefault(node.tree, set()).update(backend.starts(partials[node.id]))
     return starts
->>>>>>> w-store
 
 
 def _missed(node: Node, lateness: Lateness) -> dict[Sliced, list[int]]:
