@@ -26,6 +26,10 @@ class Dimension:
     expression: Expression
     cells: bool = False
 
+    # Sets of dimensions are made all the time: the name is worked out once, the tree of the expression is long.
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @cached_property
     def name(self) -> str:
         return identity("c" if self.cells else "d", text(self.expression), str(self.type))
