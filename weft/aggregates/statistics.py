@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from weft.algebra.expressions import Expression, identity, text
 from weft.algebra.types import BIGINT, DOUBLE, DataType, adjusted_decimal, decimal
@@ -28,7 +29,11 @@ class Statistic:
     where: Expression | None = None
     needs: tuple[Statistic, ...] = ()
 
-    @property
+    # Sets of statistics are made all the time: the name is worked out once, the trees of expressions are long.
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @cached_property
     def name(self) -> str:
         return identity("s", str(self))
 

@@ -7,7 +7,6 @@ groups. `decide` starts with the cheapest parent for every node, or none, and jo
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,26 +16,20 @@ from weft.plan.cost import (
     Costs,
     Load,
     Width,
-    add,
     amounts_of_node,
     amounts_of_rows,
     tests_for,
     visits,
     width_of,
 )
-from weft.plan.dimensions import Dimension, keeps_rows_of
+from weft.plan.dimensions import Dimension
 from weft.plan.facts import Estimates, Facts
-from weft.plan.finer import Dimensions, Finer, Supersets, refuse
+from weft.plan.finer import Dimensions, Finer, Supersets
 from weft.plan.jobs import MOST_KEYS
+from weft.plan.join import LEAST_SAVING, BaseGroup, Joins, Rates
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
 from weft.plan.slices import Slicing
-
-# Beyond this many base nodes only the nodes with the fewest rows are joined in pairs: only they can gain.
-MOST_JOINED = 200
-# Sharing is left, and a union that nobody asked for is made, only if that saves this much of a tick, in seconds: counts
-# are guesses until the stream runs.
-LEAST_SAVING = 2e-3
 
 
 @dataclass
@@ -47,25 +40,16 @@ class Draft:
     eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
     slicings: Mapping[str, Slicing | None] = field(init=False)
+    # The mean length of the slices of each tree.
+    lengths: dict[str, float | None] = field(init=False)
     width: Width = field(init=False)
 
     def __post_init__(self) -> None:
         self.slicings = slicings_of(self.wanted)
+        self.lengths = {
+            tree: None if slicing is None else slicing.mean_length() for tree, slicing in self.slicings.items()
+        }
         self.width = width_of(self.wanted.values())
-
-
-@dataclass
-class BaseGroup:
-    """Base nodes that are derived from their union, which is a member of the group or a node that nobody asked for."""
-
-    dimensions: Dimensions
-    clock: Clock
-    tree: str
-    members: tuple[str, ...]
-    rows: float
-    # The member that is the union itself, if any is, and how many values the other members have.
-    top: str | None
-    derived: int
 
 
 class Decider:
@@ -74,20 +58,41 @@ class Decider:
     def __init__(self, estimates: Estimates, costs: Costs, cuts: Mapping[str, int]) -> None:
         self.estimates, self.costs, self.facts = estimates, costs, estimates.facts
         self._cuts = cuts
-        self._names: dict[Dimensions, frozenset[str]] = {}
+        self._masks: dict[Dimensions, int] = {}
         self._supersets = Supersets()
+        # What was worked out of prices, by width.
+        self._seconds: dict[Width, dict[tuple[object, ...], float]] = {}
 
-    def rows(self, draft: Draft, dimensions: Dimensions, clock: Clock, tree: str) -> float:
-        """The partial rows that a node with these dimensions has in a tick."""
-        names = self._names.get(dimensions)
-        if names is None:
-            names = self._names[dimensions] = frozenset(dimension.name for dimension in dimensions)
-        slicing = draft.slicings[tree] if clock.sliced else None
-        return self.estimates.rows(names, None if slicing is None else slicing.mean_length())
+    def mask(self, dimensions: Dimensions) -> int:
+        """The dimensions as a number."""
+        mask = self._masks.get(dimensions)
+        if mask is None:
+            mask = self._masks[dimensions] = self.estimates.mask(dimension.name for dimension in dimensions)
+        return mask
 
     def _rows(self, draft: Draft, nodes: Mapping[str, Wanted]) -> dict[str, float]:
         """The partial rows of each node in a tick."""
-        return {node: self.rows(draft, wanted.dimensions, wanted.clock, wanted.tree) for node, wanted in nodes.items()}
+        mask, lengths, rows_in = self.mask, draft.lengths, self.estimates.rows_in
+        return {
+            node: rows_in(lengths[wanted.tree] if wanted.clock.sliced else None)[mask(wanted.dimensions)]
+            for node, wanted in nodes.items()
+        }
+
+    def _group(self, node: str, wanted: Wanted, rows: float) -> BaseGroup:
+        """A base node as a group of its own."""
+        values, mask = _values(wanted), self.mask(wanted.dimensions)
+        return BaseGroup(
+            wanted.dimensions,
+            mask,
+            wanted.clock,
+            wanted.tree,
+            (node,),
+            rows,
+            values,
+            node,
+            values,
+            wanted.counts_values,
+        )
 
     def decide(self, draft: Draft, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
         """Decide what is derived from what, at no higher price than deriving all that can be derived.
@@ -112,12 +117,14 @@ class Decider:
                 if derived <= base + rows[node] * _columns(draft) * self.costs.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
-            BaseGroup(wanted.dimensions, wanted.clock, wanted.tree, (node,), rows[node], node, 0)
+            self._group(node, wanted, rows[node])
             for node, wanted in draft.wanted.items()
-            if node not in parents
+            # What only some rows are in is not made from a union that all rows are in.
+            if node not in parents and not wanted.matches
         ]
+        rates = Rates(base, self.costs.out * _columns(draft), self.costs.derive)
         unions = {}
-        for group in self._join(draft, groups, base):
+        for group in Joins(self.estimates, draft.lengths, rates).join(groups):
             if len(group.members) == 1:
                 continue
             top = group.top
@@ -138,81 +145,51 @@ class Decider:
         base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
         width = Width(width_of(base).keys, draft.width.measures)
-        parts = []
+        seconds = 0.0
         for node, wanted in everything.items():
             parent = decision.parents.get(node)
             finished = sum(visits(window, rows[node]) for window in draft.eager.get(node, ()))
-            load = Load(
+            seconds += self._node_seconds(
                 rows[node],
                 None if parent is None else rows[parent],
                 _values(wanted),
                 node in draft.wanted,
                 finished,
                 draft.families.get(node, 0),
+                width=width,
             )
-            parts.append(amounts_of_node(load, self.facts, width))
-        sorting = [everything[node] for node in _sorting(everything, decision.parents)]
-        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (base, sorting))
-        parts.append(amounts_of_rows(self.facts, tests, _jobs(base) + _jobs(sorting)))
-        return self.costs.price(add(parts))
+        sorting = _together(everything[node] for node in _sorting(everything, decision.parents))
+        reading = _together(base)
+        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (reading, sorting))
+        jobs = _jobs(reading) + _jobs(sorting)
+        return seconds + self.costs.price(amounts_of_rows(self.facts, tests, jobs))
+
+    def _node_seconds(
+        self,
+        rows: float,
+        parent_rows: float | None,
+        values: int,
+        stored: bool,
+        finished: float,
+        families: int,
+        *,
+        width: Width,
+    ) -> float:
+        """The seconds of a node in a tick; there are many nodes that are alike in it, in one draft and in the next."""
+        known = self._seconds.get(width)
+        if known is None:
+            known = self._seconds[width] = {}
+        asked = (rows, parent_rows, values, stored, finished, families)
+        seconds = known.get(asked)
+        if seconds is None:
+            load = Load(rows, parent_rows, values, stored, finished, families)
+            seconds = known[asked] = self.costs.price(amounts_of_node(load, self.facts, width))
+        return seconds
 
     def _base_cost(self, draft: Draft) -> float:
         """The seconds that another base node costs for all rows of a tick."""
         costs, width = self.costs, draft.width
         return self.facts.rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
-
-    def _cost(self, draft: Draft, group: BaseGroup, base: float) -> float:
-        return base + group.rows * (self.costs.out * _columns(draft) + self.costs.derive * group.derived)
-
-    def _join(self, draft: Draft, groups: list[BaseGroup], base: float) -> list[BaseGroup]:
-        """Join the two groups that save most until no pair saves."""
-        groups.sort(key=lambda group: (group.rows, group.members))
-        alive = dict(enumerate(groups[:MOST_JOINED]))
-        heap: list[tuple[float, int, int]] = []
-
-        def offer(a: int, b: int) -> None:
-            joined = self._joined(draft, alive[a], alive[b])
-            if joined is not None:
-                apart = self._cost(draft, alive[a], base) + self._cost(draft, alive[b], base)
-                gain = apart - self._cost(draft, joined, base)
-                if gain > LEAST_SAVING:
-                    heapq.heappush(heap, (-gain, a, b))
-
-        for a in alive:
-            for b in range(a):
-                offer(a, b)
-        serial = len(groups)
-        while heap:
-            _, a, b = heapq.heappop(heap)
-            if a not in alive or b not in alive:
-                continue
-            joined = self._joined(draft, alive.pop(a), alive.pop(b))
-            assert joined is not None
-            alive[serial] = joined
-            for other in list(alive):
-                if other != serial:
-                    offer(serial, other)
-            serial += 1
-        return [*alive.values(), *groups[MOST_JOINED:]]
-
-    def _joined(self, draft: Draft, left: BaseGroup, right: BaseGroup) -> BaseGroup | None:
-        """Join two groups; None where slices or rows differ, or value counts would have to keep what is not counted."""
-        if left.clock.sliced and right.clock.sliced and left.tree != right.tree:
-            return None
-        clock = left.clock.joined(right.clock)
-        tree = left.tree if left.clock.sliced else right.tree
-        dimensions = left.dimensions | right.dimensions
-        names = [dimension.name for dimension in dimensions]
-        if not all(keeps_rows_of(names, (dimension.name for dimension in side.dimensions)) for side in (left, right)):
-            return None
-        whole = (dimensions, clock)
-        tops = [group.top for group in (left, right) if group.top and (group.dimensions, group.clock) == whole]
-        members = (*left.members, *right.members)
-        if tops and any(refuse(draft.wanted[node], draft.wanted[tops[0]]) for node in members if node != tops[0]):
-            return None
-        rows = self.rows(draft, dimensions, clock, tree)
-        derived = sum(_values(draft.wanted[node]) for node in members if node not in tops[:1])
-        return BaseGroup(dimensions, clock, tree, members, rows, tops[0] if tops else None, derived)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
@@ -239,6 +216,14 @@ def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str
                 base = parents[base]
             sorting.add(base)
     return sorting
+
+
+def _together(nodes: Iterable[Wanted]) -> list[Wanted]:
+    """Nodes that have the dimensions of all of these together, one for each clock and tree."""
+    sets: dict[tuple[Clock, str], list[Dimensions]] = {}
+    for node in nodes:
+        sets.setdefault((node.clock, node.tree), []).append(node.dimensions)
+    return [Wanted(clock, frozenset[Dimension]().union(*of_tree), tree) for (clock, tree), of_tree in sets.items()]
 
 
 def _jobs(nodes: Collection[Wanted]) -> int:

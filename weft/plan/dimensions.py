@@ -31,6 +31,10 @@ class Dimension:
     cells: bool = False
     matches: bool = False
 
+    # Sets of dimensions are made all the time: the name is worked out once, the tree of the expression is long.
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     @cached_property
     def name(self) -> str:
         kind = "c" if self.cells else _MATCHES if self.matches else "d"

@@ -115,48 +115,149 @@ def truth_kinds(share: float) -> float:
 
 
 class Estimates:
-    """The number of kinds of groups of dimension sets, known or guessed; every set is worked out once."""
+    """The number of kinds of groups of dimension sets, known or guessed; every set is worked out once.
+
+    A set of names is a number inside, a bit for each name: a search asks for the unions of thousands of pairs.
+    """
 
     def __init__(self, facts: Facts, dimensions: Iterable[Dimension], cuts: Mapping[str, int]) -> None:
         self.facts = facts
-        self._most = {dimension.name: _most(dimension, cuts) for dimension in dimensions}
-        self._typical = {
-            dimension.name: ASSUMED_TRUTH_KINDS if is_truth(dimension) else self._most[dimension.name] or ASSUMED_GROUPS
-            for dimension in dimensions
-        }
-        self._known = facts.groups
-        self._kinds: dict[Names, float] = {}
+        self._bits: dict[str, int] = {}
+        # By bit: the most kinds there can be of each name, and how many there are where nobody counted.
+        self._most: list[float] = []
+        self._typical: list[float] = []
+        for dimension in dimensions:
+            most = _most(dimension, cuts)
+            typical = ASSUMED_TRUTH_KINDS if is_truth(dimension) else most or ASSUMED_GROUPS
+            self._add(dimension.name, most or COUNTLESS, typical)
+        self._counted = Counted((self.mask(names), names, kinds) for names, kinds in facts.groups.items())
+        self._kinds: dict[int, float] = {}
+        self._rows: dict[float | None, RowsIn] = {}
+
+    def mask(self, names: Iterable[str]) -> int:
+        """The names as a number: that of a union is the numbers of its parts, joined by `|`."""
+        mask = 0
+        for name in names:
+            bit = self._bits.get(name)
+            mask |= self._add(name, COUNTLESS, ASSUMED_GROUPS) if bit is None else bit
+        return mask
+
+    def _add(self, name: str, most: float, typical: float) -> int:
+        bit = self._bits.get(name)
+        if bit is None:
+            bit = self._bits[name] = 1 << len(self._bits)
+            self._most.append(most)
+            self._typical.append(typical)
+        return bit
 
     def kinds(self, names: Names) -> float:
         """How many groups there would be if the stream went on for ever."""
-        kinds = self._kinds.get(names)
-        if kinds is None:
-            kinds = self._kinds[names] = self._guess(names)
-        return kinds
+        return self.kinds_of(self.mask(names))
 
     def rows(self, names: Names, slice_length: float | None) -> float:
         """How many partial rows a tick makes by these dimensions, in slices of that length, or without slices."""
-        kinds, facts = self.kinds(names), self.facts
-        if slice_length is None:
-            return occupied(kinds, facts.rows)
-        # A tick begins and ends within slices.
-        slices = facts.span / slice_length + 1
-        return slices * occupied(kinds, facts.rows / slices)
+        return self.rows_in(slice_length)[self.mask(names)]
 
-    def _guess(self, names: Names) -> float:
-        if names in self._known:
-            return max(1.0, self._known[names])
-        rest, guess = set(names), 1.0
-        parts = [known for known in self._known if known < names]
-        for part in sorted(parts, key=lambda known: (-len(known), self._known[known], sorted(known))):
-            if part and part <= rest:
-                rest -= part
-                guess *= self._known[part]
-        for name in rest:
-            guess *= self._typical.get(name, ASSUMED_GROUPS)
-        wider = [self._known[known] for known in self._known if names < known]
-        most = math.prod(self._most.get(name) or COUNTLESS for name in names)
-        return max(1.0, min([guess, most, COUNTLESS, *wider]))
+    def rows_in(self, slice_length: float | None) -> RowsIn:
+        """The rows of masks in slices of that length."""
+        rows = self._rows.get(slice_length)
+        if rows is None:
+            rows = self._rows[slice_length] = RowsIn(self, slice_length)
+        return rows
+
+    def kinds_of(self, mask: int) -> float:
+        """The kinds of the names of a mask."""
+        kinds = self._kinds.get(mask)
+        if kinds is None:
+            kinds = self._kinds[mask] = self._guess(mask)
+        return kinds
+
+    def _guess(self, mask: int) -> float:
+        counted = self._counted.of(mask)
+        if counted is not None:
+            return max(1.0, counted)
+        rest, guess = mask, 1.0
+        for part, kinds in self._counted.within(mask):
+            if part & rest == part:
+                rest ^= part
+                guess *= kinds
+        guess *= math.prod(self._typical[place] for place in places(rest))
+        most = math.prod(self._most[place] for place in places(mask))
+        return max(1.0, self._counted.bounded(mask, min(guess, most, COUNTLESS)))
+
+
+class RowsIn(dict[int, float]):
+    """The partial rows of a tick in slices of a length, or without slices, by mask, each worked out once."""
+
+    def __init__(self, estimates: Estimates, slice_length: float | None) -> None:
+        super().__init__()
+        self._estimates, facts = estimates, estimates.facts
+        # A tick begins and ends within slices.
+        self._slices = 1.0 if slice_length is None else facts.span / slice_length + 1
+        self._a_slice = facts.rows / self._slices
+
+    def __missing__(self, mask: int) -> float:
+        rows = self[mask] = self._slices * occupied(self._estimates.kinds_of(mask), self._a_slice)
+        return rows
+
+
+class Counted:
+    """The dimension sets that were counted, those within or around a set are found without a look at all."""
+
+    def __init__(self, counts: Iterable[tuple[int, Names, float]]) -> None:
+        ordered = sorted(
+            ((mask, names, kinds) for mask, names, kinds in counts if mask),
+            key=lambda counted: (-len(counted[1]), counted[2], sorted(counted[1])),
+        )
+        self._known = {mask: kinds for mask, _, kinds in ordered}
+        # Each set under the lowest of its bits, the widest first; and under all of them, the fewest kinds first.
+        self._under: dict[int, list[tuple[int, int, float]]] = {}
+        self._around: dict[int, list[tuple[float, int]]] = {}
+        for rank, (mask, _, kinds) in enumerate(ordered):
+            self._under.setdefault(mask & -mask, []).append((rank, mask, kinds))
+            for place in places(mask):
+                self._around.setdefault(place, []).append((kinds, mask))
+        for around in self._around.values():
+            around.sort()
+
+    def of(self, mask: int) -> float | None:
+        """The kinds of this very set."""
+        return self._known.get(mask)
+
+    def within(self, mask: int) -> list[tuple[int, float]]:
+        """The sets that are part of another: the widest first, then those of the fewest kinds."""
+        others = ~mask
+        found = [
+            counted
+            for place in places(mask)
+            for counted in self._under.get(1 << place, ())
+            if not counted[1] & others
+        ]
+        return [(part, kinds) for _, part, kinds in sorted(found)]
+
+    def bounded(self, mask: int, guess: float) -> float:
+        """The guess, or the kinds of a set around this set where those are fewer."""
+        around = min((self._around.get(place, []) for place in places(mask)), key=len, default=[])
+        for kinds, wider in around:
+            if kinds >= guess:
+                break
+            if not mask & ~wider:
+                return kinds
+        return guess
+
+
+def places(mask: int) -> list[int]:
+    """The places of the bits of a mask.
+
+    >>> places(0b1011)
+    [0, 1, 3]
+    """
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
 
 
 def _most(dimension: Dimension, cuts: Mapping[str, int]) -> float | None:
