@@ -60,7 +60,8 @@ def top_lists(count: int = 100, seed: int = 22) -> dict[str, Asked]:
             f"v > {choose.randrange(0, 900, 50)}" if choose.random() < 0.5 else "",
             keys,
             having=f"count(*) > {choose.randrange(1, 5)}",
-            order=order,
+            # In full: the groups that are listed follow from it, and from nothing else.
+            order=", ".join((order, *keys)),
             limit=choose.choice((3, 5, 10)),
         )
     return found

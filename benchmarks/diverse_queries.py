@@ -56,15 +56,13 @@ class Asked:
             if self.length % self.step:
                 conditions.append(f"{start} + {self.length} > epoch_us(ts)")
         where = " AND ".join(f"({one})" for one in conditions if one)
-        order = ", ".join((self.order, *(f"{key} ASC NULLS FIRST" for key in self.keys)))
+        first = f"row_number() OVER (PARTITION BY window_start ORDER BY {self.order})"
         parts = [
             f"SELECT {', '.join((f'{start} AS window_start', *self.keys, self.measures))} FROM {source}",
             f"WHERE {where}" if where else "",
             f"GROUP BY {', '.join(str(place + 1) for place in range(1 + len(self.keys)))}",
             f"HAVING {self.having}" if self.having else "",
-            f"QUALIFY row_number() OVER (PARTITION BY window_start ORDER BY {order}) <= {self.limit}"
-            if self.limit
-            else "",
+            f"QUALIFY {first} <= {self.limit}" if self.limit else "",
         ]
         return _PERCENTILE.sub("quantile_cont(", " ".join(filter(None, parts)))
 

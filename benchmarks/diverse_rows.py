@@ -58,6 +58,21 @@ def wide(random: np.random.Generator, rows: int) -> dict[str, pa.Array]:
     return {f"x{place}": pa.array(random.integers(0, 1_000, rows, np.int32)) for place in range(WIDE)}
 
 
+def packets(random: np.random.Generator, rows: int) -> dict[str, pa.Array]:
+    """What the dashboards of the sharing benchmark are about."""
+
+    def addresses(network: str) -> pa.Array:
+        names = np.array([f"{network}.{place}" for place in range(200)])
+        return pa.array(names[random.integers(0, len(names), rows)])
+
+    numbers = {"proto": (0, 5), "port": (0, 100), "length": (40, 1_501)}
+    return {
+        "saddr": addresses("10.0.0"),
+        "daddr": addresses("10.0.1"),
+        **{name: pa.array(random.integers(*ends, rows, np.int32)) for name, ends in numbers.items()},
+    }
+
+
 def tables(columns: Columns, rows: int, pace: float, ticks: int, seed: int = 3) -> Iterator[pa.Table]:
     """The rows of every tick; `pace` is the microseconds from a row to the next, more or less."""
     random = np.random.default_rng(seed)

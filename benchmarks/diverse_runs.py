@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import math
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -43,7 +46,12 @@ class Ticks:
     def prediction(self) -> float:
         """What the ticks were predicted to take over what they took, without what Spark does around them."""
         taken = sum(sum(self.numbers[place]["seconds"].values()) for place in self.steady)
-        return sum(self.numbers[place]["predicted_seconds"] or 0.0 for place in self.steady) / taken
+        return float(sum(self.numbers[place]["predicted_seconds"] or 0.0 for place in self.steady) / taken)
+
+    @property
+    def misjudged(self) -> float:
+        """By what factor the prediction is off, whether too high or too low."""
+        return max(self.prediction, 1 / self.prediction) if self.prediction else math.inf
 
     def middle(self, name: str) -> float:
         """The median of one number."""
@@ -66,18 +74,30 @@ class Way:
     budget: float = 600.0
     # Whether the search is waited for between two ticks of the warm-up, as if the stream had pauses.
     waits: bool = True
-    options: tuple[tuple[str, Any], ...] = ()
+    # After so many ticks a stream that has no end is ended; 0 for a stream that comes to an end by itself.
+    most: int = 0
+    # Which kernel aggregates rows, where the engine can be told.
+    kernel: str | None = None
+
+
+@contextmanager
+def opened(spark: SparkSession, state: Path, way: Way) -> Iterator[Engine]:
+    """An engine with a new state folder, which goes with it."""
+    shutil.rmtree(state, ignore_errors=True)
+    # An engine and its ticks hold each other: what they cached would stay for the next run.
+    gc.collect()
+    further: dict[str, Any] = {} if way.kernel is None else {"kernel": way.kernel}
+    with Engine(state, spark=spark, sharing=way.sharing, **further) as engine:
+        yield engine
+    shutil.rmtree(state, ignore_errors=True)
 
 
 def run_ticks(
     spark: SparkSession, workload: Diverse, folder: Path, state: Path, way: Way, files: list[list[Path]] | None = None
 ) -> Ticks:
     """All ticks of a workload; with `files` some answers are checked when they are done."""
-    shutil.rmtree(state, ignore_errors=True)
-    # An engine and its ticks hold each other: what they cached would stay for the next run.
-    gc.collect()
     queries = workload.make()
-    with Engine(state, spark=spark, sharing=way.sharing, **dict(way.options)) as engine:
+    with opened(spark, state, way) as engine:
         engine.add_stream(
             "events",
             source="parquet",
@@ -95,9 +115,9 @@ def run_ticks(
 
 
 def process(engine: Engine, way: Way, stream: str = "events") -> Ticks:
-    """Run all ticks there are, or as many as there is time for."""
+    """Run all ticks there are, or as many as are asked for or there is time for."""
     ticker = engine._runners.ticker(stream)
-    tick, ticks = ticker.run, Ticks(way.warm_up)
+    tick, ticks, done = ticker.run, Ticks(way.warm_up), threading.Event()
     begin = time.monotonic()
     last = [begin]
 
@@ -110,11 +130,19 @@ def process(engine: Engine, way: Way, stream: str = "events") -> Ticks:
         if way.waits and len(ticks.walls) <= way.warm_up:
             ticker.planner.optimizer.wait()
         last[0] = time.monotonic()
-        if last[0] - begin > way.budget:
+        if last[0] - begin > way.budget or len(ticks.walls) == way.most:
+            # The batch after this is not begun.
             engine._runners.runner(stream)._stopping = True
+            done.set()
 
     ticker.run = timed  # type: ignore[method-assign]
-    engine.run_available()
+    if not way.most:
+        engine.run_available()
+        return ticks
+    engine.start()
+    while not done.wait(1) and engine.running:
+        pass
+    engine.stop()
     return ticks
 
 
