@@ -26,6 +26,7 @@ check: setup ## Everything that must be green before a merge: lint, types, tests
 bench: setup ## Run the benchmarks
 	$(PY) -m benchmarks $(ARGS)
 	$(PY) -m benchmarks.optimizer
+	$(PY) -m benchmarks.diverse
 	$(PY) -m benchmarks.weave
 
 stress: setup ## Run the slow tests: crashes, limits, long random runs
