@@ -28,7 +28,7 @@ from weft.plan.placement import Placement
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
-from weft.spark.kernels import DRIVER, SPARK, TASKS, Level0
+from weft.spark.kernels import DRIVER, TASKS, Level0
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.store.derive import in_one_piece

@@ -38,6 +38,11 @@ class Statistic:
         return identity("s", str(self))
 
     @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What is computed of a row: the arguments, and the condition that makes them count."""
+        return (*self.arguments, *(() if self.where is None else (self.where,)))
+
+    @property
     def spelled(self) -> str:
         """The text for people: the aggregate that the statistic serves, over expressions as people write them."""
         inside = ", ".join(map(spelled, self.arguments)) or "*"

@@ -17,6 +17,10 @@ from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
 from weft.plan.network import Network, Node, Wanted
 from weft.plan.slices import Slicing
 
+# What computes base nodes from rows: Spark's statements, or a pass of DuckDB.
+SPARK, DUCKDB = "spark", "duckdb"
+KERNELS = (SPARK, DUCKDB)
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -30,6 +34,12 @@ class Costs:
     key: float = 5.9e-9
     measure: float = 6.5e-9
     out: float = 2.1e-7
+    begin: float = 0.03
+    carry: float = 8e-8
+    line: float = 7e-4
+    put: float = 5e-9
+    look: float = 6e-9
+    hand: float = 3e-8
     derive: float = 2.5e-8
     node: float = 3.9e-3
     store: float = 7.3e-8
@@ -58,6 +68,12 @@ MEANING = {
     "key": "carrying one grouping key of a row along to one base node",
     "measure": "adding a row to one statistic of one base node",
     "out": "a value of a partial row from Spark to the driver",
+    "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
+    "carry": "a value of a row from Spark to a pass",
+    "line": "a statement of a pass: a base node, or matches of one shape",
+    "put": "a value of a row put into its group in one base node by a pass",
+    "look": "a row held against the predicates of one shape by a pass",
+    "hand": "a value of a partial row that a pass makes",
     "derive": "a value of a partial row merged into one derived node",
     "node": "a stored node in a tick: its file and its line in the catalog",
     "store": "a value of a partial row written and later merged into blocks",
@@ -71,7 +87,8 @@ class Load:
     """What pricing needs to know of a node: its partial rows in a tick, its parent's, and what becomes of them.
 
     values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
-    through, and families: in how many statements.
+    through, and families: in how many statements. matches: how many predicates are looked for in a node that holds
+    just the rows that match, and shapes: of how many shapes these are.
     """
 
     rows: float
@@ -80,6 +97,8 @@ class Load:
     stored: bool
     visits: float = 0.0
     families: int = 0
+    matches: int = 0
+    shapes: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,15 +116,20 @@ def width_of(base: Collection[Node] | Collection[Wanted]) -> Width:
     return Width(min(MOST_KEYS, keys), len({statistic for node in base for statistic in node.statistics}))
 
 
-def amounts_of_node(load: Load, facts: Facts, width: Width) -> dict[str, float]:
-    """The amounts that a node asks of a tick."""
+def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK) -> dict[str, float]:
+    """The amounts that a node asks of a tick whose base nodes are computed by a kernel."""
     amounts: dict[str, float] = {}
-    if load.parent_rows is None:
+    if load.parent_rows is None and kernel == DUCKDB:
+        amounts = _amounts_of_lines(load, facts)
+    elif load.parent_rows is None:
+        # Of what only some rows are in, a row is held against every predicate, in a job of its own.
+        own = {"job": 1, "read": facts.rows, "test": facts.rows * load.matches} if load.matches else {}
         amounts = {
             "group": facts.rows,
             "key": facts.rows * width.keys,
             "measure": facts.rows * width.measures,
             "out": load.rows * (width.keys + width.measures),
+            **own,
         }
     else:
         amounts = {"derive": load.parent_rows * load.values}
@@ -116,8 +140,22 @@ def amounts_of_node(load: Load, facts: Facts, width: Width) -> dict[str, float]:
     return amounts
 
 
-def amounts_of_rows(facts: Facts, tests: float, jobs: int) -> dict[str, float]:
-    """The amounts of a tick whatever its nodes are: its jobs, the rows that each job reads, and all tests of rows."""
+def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
+    """The amounts that a base node asks of a pass."""
+    if load.matches:
+        return {"line": load.shapes, "look": facts.rows * load.shapes, "hand": load.rows * load.values}
+    return {"line": 1, "put": facts.rows * (1 + load.values), "hand": load.rows * load.values}
+
+
+def amounts_of_rows(
+    facts: Facts, tests: float, jobs: int, kernel: str = SPARK, columns: int = 0
+) -> dict[str, float]:
+    """The amounts of a tick whatever its nodes are: its jobs, the rows that each job reads, and all tests of rows.
+
+    A pass reads them once, with the columns that any node needs.
+    """
+    if kernel == DUCKDB:
+        return {"tick": 1, "begin": min(1, jobs), "carry": facts.rows * columns, "test": facts.rows * tests}
     return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
 
 
@@ -153,8 +191,9 @@ def node_amounts(
     eager: Mapping[str, Iterable[Sliced]],
     families: Mapping[str, int],
     measured: Mapping[str, float] | None = None,
+    kernel: str = SPARK,
 ) -> dict[str, dict[str, float]]:
-    """What each node of a network asks of a tick; the stream's own part is under the empty name.
+    """What each node of a network asks of a tick by a kernel; the stream's own part is under the empty name.
 
     Nodes have as many partial rows as the facts let expect, or as were measured.
     """
@@ -170,13 +209,30 @@ def node_amounts(
                 bool(node.readers),
                 sum(visits(window, rows[node.id]) for window in eager.get(node.id, ())),
                 families.get(node.id, 0),
+                *_looked_for(network, node),
             ),
             facts,
             width,
+            kernel,
         )
         for node in network.nodes
     }
-    return {"": amounts_of_rows(facts, tests_of(network), len(jobs_of(network))), **amounts}
+    jobs = sum(not job.nodes[0].matches for job in jobs_of(network))
+    return {"": amounts_of_rows(facts, tests_of(network), jobs, kernel, len(network.columns)), **amounts}
+
+
+def _looked_for(network: Network, node: Node) -> tuple[int, int]:
+    """How many matches are looked for in a node, and of how many shapes they are."""
+    matches = dict(network.matches).get(node.matches or "", ())
+    return len(matches), len({match.shape for match in matches})
+
+
+def cheaper_kernel(network: Network, facts: Facts, costs: Costs) -> str:
+    """The kernel that computes a network's base nodes in less time."""
+    seconds = {
+        kernel: costs.price(add(node_amounts(network, facts, {}, {}, kernel=kernel).values())) for kernel in KERNELS
+    }
+    return min(KERNELS, key=lambda kernel: seconds[kernel])
 
 
 def estimates_for(network: Network, facts: Facts) -> Estimates:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
+    DUCKDB,
+    KERNELS,
+    SPARK,
     Costs,
     Load,
     Width,
@@ -55,13 +59,14 @@ class Draft:
 class Decider:
     """Decides drafts of a stream; the supersets of each dimension set are worked out once for all drafts."""
 
-    def __init__(self, estimates: Estimates, costs: Costs, cuts: Mapping[str, int]) -> None:
+    def __init__(self, estimates: Estimates, costs: Costs, cuts: Mapping[str, int], columns: int) -> None:
         self.estimates, self.costs, self.facts = estimates, costs, estimates.facts
+        self._columns = columns
         self._cuts = cuts
         self._masks: dict[Dimensions, int] = {}
         self._supersets = Supersets()
-        # What was worked out of prices, by width.
-        self._seconds: dict[Width, dict[tuple[object, ...], float]] = {}
+        # What was worked out of prices, by kernel and width.
+        self._seconds: dict[tuple[str, Width], dict[tuple[object, ...], float]] = {}
 
     def mask(self, dimensions: Dimensions) -> int:
         """The dimensions as a number."""
@@ -101,20 +106,22 @@ class Decider:
         """
         finer = self.finer(draft)
         simple = share_everything(draft.wanted, finer)
-        joined = self._with_joins(draft, finer, name)
+        joined = self._with_joins(draft, finer, name, self.kernel(draft, simple))
         if joined.parents == simple.parents:
             return joined
         return min(joined, simple, key=lambda decision: self.price(draft, decision))
 
-    def _with_joins(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+    def _with_joins(
+        self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str], kernel: str
+    ) -> Decision:
         rows = self._rows(draft, draft.wanted)
-        base = self._base_cost(draft)
+        rates = self._rates(draft, kernel)
         parents = {}
         for node in draft.wanted:
             parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
             if parent is not None:
                 derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
-                if derived <= base + rows[node] * _columns(draft) * self.costs.out + LEAST_SAVING:
+                if derived <= rates.base + rows[node] * rates.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
             self._group(node, wanted, rows[node])
@@ -122,7 +129,6 @@ class Decider:
             # What only some rows are in is not made from a union that all rows are in.
             if node not in parents and not wanted.matches
         ]
-        rates = Rates(base, self.costs.out * _columns(draft), self.costs.derive)
         unions = {}
         for group in Joins(self.estimates, draft.lengths, rates).join(groups):
             if len(group.members) == 1:
@@ -139,67 +145,82 @@ class Decider:
         return Finer(draft.wanted, self._supersets)
 
     def price(self, draft: Draft, decision: Decision) -> float:
-        """The seconds of a tick under a decision."""
+        """The seconds of a tick under a decision, by the kernel that takes less."""
+        return min(self._seconds_by_kernel(draft, decision).values())
+
+    def kernel(self, draft: Draft, decision: Decision) -> str:
+        """The kernel that takes less."""
+        seconds = self._seconds_by_kernel(draft, decision)
+        return min(KERNELS, key=lambda kernel: seconds[kernel])
+
+    def _seconds_by_kernel(self, draft: Draft, decision: Decision) -> dict[str, float]:
         everything = {**draft.wanted, **decision.unions}
         rows = self._rows(draft, everything)
         base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
         width = Width(width_of(base).keys, draft.width.measures)
-        seconds = 0.0
+        seconds = dict.fromkeys(KERNELS, 0.0)
         for node, wanted in everything.items():
             parent = decision.parents.get(node)
-            finished = sum(visits(window, rows[node]) for window in draft.eager.get(node, ()))
-            seconds += self._node_seconds(
+            asked = (
                 rows[node],
                 None if parent is None else rows[parent],
                 _values(wanted),
                 node in draft.wanted,
-                finished,
+                sum(visits(window, rows[node]) for window in draft.eager.get(node, ())),
                 draft.families.get(node, 0),
-                width=width,
+                len(wanted.matches),
+                wanted.shapes if parent is None else 0,
             )
+            for kernel in KERNELS if parent is None else KERNELS[:1]:
+                seconds[kernel] += self._node_seconds(asked, width, kernel)
+            if parent is not None:
+                seconds[DUCKDB] += self._node_seconds(asked, width, SPARK)
         sorting = _together(everything[node] for node in _sorting(everything, decision.parents))
         reading = _together(base)
-        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (reading, sorting))
+        tests = {SPARK: [*reading, *sorting], DUCKDB: reading}
         jobs = _jobs(reading) + _jobs(sorting)
-        return seconds + self.costs.price(amounts_of_rows(self.facts, tests, jobs))
+        return {
+            kernel: seconds[kernel]
+            + self.costs.price(
+                amounts_of_rows(
+                    self.facts, tests_for(tests[kernel], draft.slicings, self._cuts), jobs, kernel, self._columns
+                )
+            )
+            for kernel in KERNELS
+        }
 
-    def _node_seconds(
-        self,
-        rows: float,
-        parent_rows: float | None,
-        values: int,
-        stored: bool,
-        finished: float,
-        families: int,
-        *,
-        width: Width,
-    ) -> float:
-        """The seconds of a node in a tick; there are many nodes that are alike in it, in one draft and in the next."""
-        known = self._seconds.get(width)
+    def _node_seconds(self, asked: tuple[Any, ...], width: Width, kernel: str) -> float:
+        """The seconds of a node in a tick; there are many nodes that are alike in it, in one draft and in the next.
+
+        `asked` are the parts of its load.
+        """
+        known = self._seconds.get((kernel, width))
         if known is None:
-            known = self._seconds[width] = {}
-        asked = (rows, parent_rows, values, stored, finished, families)
+            known = self._seconds[kernel, width] = {}
         seconds = known.get(asked)
         if seconds is None:
-            load = Load(rows, parent_rows, values, stored, finished, families)
-            seconds = known[asked] = self.costs.price(amounts_of_node(load, self.facts, width))
+            load = Load(*asked)
+            seconds = known[asked] = self.costs.price(amounts_of_node(load, self.facts, width, kernel))
         return seconds
 
-    def _base_cost(self, draft: Draft) -> float:
-        """The seconds that another base node costs for all rows of a tick."""
-        costs, width = self.costs, draft.width
-        return self.facts.rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
+    def _rates(self, draft: Draft, kernel: str) -> Rates:
+        """What another base node costs for all rows of a tick, and its partial rows, by a kernel."""
+        costs, width, rows = self.costs, draft.width, self.facts.rows
+        values = width.keys + width.measures
+        if kernel == DUCKDB:
+            widest = max(map(_values, draft.wanted.values()), default=0)
+            return Rates(costs.line + rows * costs.put * (1 + widest), costs.hand * widest, costs.derive)
+        base = rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
+        return Rates(base, costs.out * values, costs.derive)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:
     """A decider that knows these dimension sets, and the cuts of these queries."""
-    cuts = {name: len(points) for name, points in all_cuts(queries)}
-    return Decider(Estimates(facts, frozenset[Dimension]().union(*sets), cuts), costs, cuts)
-
-
-def _columns(draft: Draft) -> int:
-    return draft.width.keys + draft.width.measures
+    needs = list(queries)
+    cuts = {name: len(points) for name, points in all_cuts(needs)}
+    columns = frozenset[str]().union(*(asked.columns for asked in needs))
+    return Decider(Estimates(facts, frozenset[Dimension]().union(*sets), cuts), costs, cuts, len(columns))
 
 
 def _values(wanted: Wanted) -> int:

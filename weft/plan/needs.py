@@ -20,6 +20,7 @@ from weft.algebra.expressions import (
     Expression,
     Literal,
     Slot,
+    column_names,
     conjunction,
     conjuncts,
     identity,
@@ -35,6 +36,7 @@ from weft.algebra.types import BIGINT, BOOLEAN
 from weft.algebra.windows import Clock, Window
 from weft.errors import SqlError
 from weft.plan.dimensions import Cut, Dimension, by_name, matches_beside
+from weft.plan.match import Match
 from weft.plan.placement import AT_HOME, Placement
 from weft.plan.shards import Sharding, Split, shard, split
 
@@ -43,8 +45,6 @@ MAX_VALUES = 32
 MAX_MEASURES = 200
 # No aggregate of Weft's own has more than three.
 MAX_STATISTICS = 3 * MAX_MEASURES
-# The hexadecimal digits of the number of a match: it fits 63 bits.
-MATCH_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -55,24 +55,6 @@ class Part:
     dimensions: frozenset[Dimension]
     statistics: tuple[Statistic, ...]
     values: tuple[Dimension, ...] = ()
-
-
-@dataclass(frozen=True)
-class Match:
-    """A predicate that is evaluated whole, and what is kept of the rows that it keeps, under a number of its own.
-
-    Predicates that are equal and want the same statistics are one match.
-    """
-
-    dimension: Dimension
-    where: Expression
-    statistics: tuple[Statistic, ...]
-
-    @cached_property
-    def number(self) -> int:
-        """The number that stands in partial rows: the same in every process."""
-        _, _, digits = identity("match", text(self.where), *(kept.name for kept in self.statistics)).partition("_")
-        return int(digits[:MATCH_DIGITS], 16)
 
 
 @dataclass(frozen=True)
@@ -104,6 +86,17 @@ class Needs:
     match: Match | None = None
     # The predicate as it was meant, for people; the residue says the same over slots.
     where: Expression | None = field(default=None, compare=False)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns of the feed that it is computed from."""
+        kept = (statistic for part in self.parts for statistic in part.statistics)
+        expressions = [
+            *(dimension.expression for part in self.parts for dimension in part.dimensions),
+            *(expression for statistic in kept for expression in statistic.expressions),
+            *([] if self.where is None else [self.where]),
+        ]
+        return frozenset[str]().union(*map(column_names, expressions))
 
 
 def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree: str = "") -> str:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from weft.aggregates.statistics import ROW_COUNT, Statistic
-from weft.algebra.expressions import identity
+from weft.algebra.expressions import column_names, identity
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
-from weft.plan.needs import Match, Needs
+from weft.plan.match import Match
+from weft.plan.needs import Needs
 from weft.plan.slices import Slicing, slicing
 
 
@@ -103,6 +104,17 @@ class Network:
         )
 
     @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns of the stream that are read."""
+        matched = (match.where for _, matches in self.matches for match in matches)
+        expressions = [
+            *matched,
+            *(dimension.expression for node in self.base for dimension in node.dimensions),
+            *(part for node in self.base for kept in node.statistics for part in kept.expressions),
+        ]
+        return frozenset[str]().union(*map(column_names, expressions))
+
+    @cached_property
     def stored(self) -> Mapping[str, Node]:
         """The nodes whose new rows are kept."""
         return {node.id: node for node in self.nodes if node.readers}
@@ -162,6 +174,13 @@ class Wanted:
     statistics: set[Statistic] = field(default_factory=lambda: {ROW_COUNT})
     windows: set[Sliced] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
+    # What is looked for in a node that holds just the rows that match.
+    matches: set[Match] = field(default_factory=set)
+
+    @property
+    def shapes(self) -> int:
+        """Of how many shapes the matches are."""
+        return len({match.shape for match in self.matches})
 
 
 @dataclass(frozen=True)
@@ -205,6 +224,8 @@ def collect(queries: Mapping[str, Needs]) -> dict[str, Wanted]:
             entry.statistics.update(part.statistics)
             entry.readers.add(name)
             entry.windows.update(needs.window.as_sliced())
+            if needs.match is not None:
+                entry.matches.add(needs.match)
     return wanted
 
 

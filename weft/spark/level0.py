@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from weft.aggregates.statistics import BASICS, Statistic
-from weft.algebra.expressions import Expression, Literal, identity, text
+from weft.algebra.expressions import Literal, identity, text
 from weft.algebra.types import BIGINT
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.jobs import Job, jobs_of, packs_of
@@ -141,7 +141,7 @@ def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Ite
     arguments = {
         _argument(statistic, position): spark_sql(argument)
         for statistic in statistics
-        for position, argument in enumerate(_arguments(statistic))
+        for position, argument in enumerate(statistic.expressions)
     }
     finals = [
         *plain,
@@ -188,13 +188,8 @@ def _cell(dimension: Dimension, cuts: Iterable[Cut]) -> Search:
     return Search(dimension.name, spark_sql(dimension.expression), literals, jump)
 
 
-def _arguments(statistic: Statistic) -> tuple[Expression, ...]:
-    """The arguments, and the condition that makes them count."""
-    return (*statistic.arguments, *(() if statistic.where is None else (statistic.where,)))
-
-
 def _argument(statistic: Statistic, position: int) -> str:
-    return identity("x", text(_arguments(statistic)[position]))
+    return identity("x", text(statistic.expressions[position]))
 
 
 def _build(statistic: Statistic) -> str:

@@ -12,23 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic
-from weft.algebra.expressions import (
-    Call,
-    Column,
-    Expression,
-    Literal,
-    Slot,
-    column_names,
-    conjuncts,
-    identity,
-    text,
-    walk,
-)
+from weft.algebra.expressions import Column, Expression, Literal, column_names, identity, text
 from weft.algebra.types import BIGINT
 from weft.errors import SqlError
 from weft.plan.dimensions import Cut, Dimension, lowest
-from weft.plan.finish import lift
-from weft.plan.needs import Match
+from weft.plan.match import Match, numbered
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.segments.rows import row_schema
@@ -174,15 +162,12 @@ class _PassMaker:
     def _shape(self, match: Match) -> tuple[Shape, tuple[Literal, ...]]:
         """The shape of a predicate, and its constants; a part that only Spark computes has none."""
         parts, constants = [], list[Literal]()
-        for part in conjuncts(match.where):
-            lifted, own = lift(part)
-            assert lifted is not None
-            if any(literal.value is None for literal in own) or not self._in_duckdb(part) or not _is_bare(lifted):
-                parts.append(part)
-                continue
-            renamed = {f"p{index}": f"p{len(constants) + index}" for index in range(len(own))}
-            parts.append(_renamed(lifted, renamed))
-            constants += own
+        for part in match.lifted:
+            if part.constants and self._in_duckdb(part.whole):
+                parts.append(numbered(part.shape, len(constants)))
+                constants += part.constants
+            else:
+                parts.append(part.whole)
         return Shape(tuple(parts), tuple(kept.name for kept in match.statistics)), tuple(constants)
 
     def _condition(self, shape: Shape, slots: Mapping[str, str]) -> str:
@@ -264,22 +249,6 @@ class Shape:
 
     parts: tuple[Expression, ...]
     statistics: tuple[str, ...]
-
-
-def _is_bare(lifted: Expression) -> bool:
-    """Whether constants stand only where they are compared as they are: then a row can meet a table of them."""
-    if not isinstance(lifted, Call) or lifted.function not in ("=", "<", "<="):
-        return False
-    sides = lifted.arguments
-    return sum(isinstance(side, Slot) for side in sides) == 1 and not any(
-        isinstance(part, Slot) for side in sides if not isinstance(side, Slot) for part in walk(side)
-    )
-
-
-def _renamed(expression: Expression, slots: Mapping[str, str]) -> Expression:
-    assert isinstance(expression, Call)
-    sides = (Slot(slots[side.name], side.type) if isinstance(side, Slot) else side for side in expression.arguments)
-    return Call(expression.function, tuple(sides), expression.type)
 
 
 def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:

@@ -1,0 +1,72 @@
+"""Matches: predicates that are evaluated whole, and what is kept of the rows that they keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Call, Expression, Literal, Slot, conjuncts, identity, text, transform, walk
+from weft.plan.dimensions import Dimension
+
+# The hexadecimal digits of the number of a match: it fits 63 bits.
+MATCH_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Match:
+    """A predicate that is evaluated whole, and what is kept of the rows that it keeps, under a number of its own.
+
+    Predicates that are equal and want the same statistics are one match.
+    """
+
+    dimension: Dimension
+    where: Expression
+    statistics: tuple[Statistic, ...]
+
+    def __hash__(self) -> int:
+        return self.number
+
+    @cached_property
+    def number(self) -> int:
+        """The number that stands in partial rows: the same in every process."""
+        _, _, digits = identity("match", text(self.where), *(kept.name for kept in self.statistics)).partition("_")
+        return int(digits[:MATCH_DIGITS], 16)
+
+    @cached_property
+    def lifted(self) -> tuple[Lifted, ...]:
+        """The parts of the predicate, each without its constants."""
+        return tuple(map(lifted, conjuncts(self.where)))
+
+    @cached_property
+    def shape(self) -> tuple[str, ...]:
+        """What matches have in common that are looked for together: they differ in constants only."""
+        return (*(text(part.shape) for part in self.lifted), *(kept.name for kept in self.statistics))
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A part of a predicate as a shape over slots `p0`, `p1` ... and the constants that stood there."""
+
+    whole: Expression
+    shape: Expression
+    constants: tuple[Literal, ...] = ()
+
+
+def lifted(part: Expression) -> Lifted:
+    """Take the constants out of a comparison of something else with a constant; leave everything else as it is."""
+    if isinstance(part, Call) and part.function in ("=", "<", "<="):
+        constants = [side for side in part.arguments if isinstance(side, Literal) and side.value is not None]
+        others = [side for side in part.arguments if not isinstance(side, Literal)]
+        if len(constants) == len(others) == 1:
+            slot = Slot("p0", constants[0].type)
+            sides = tuple(slot if side is constants[0] else side for side in part.arguments)
+            return Lifted(part, Call(part.function, sides, part.type), (constants[0],))
+    return Lifted(part, part)
+
+
+def numbered(shape: Expression, number: int) -> Expression:
+    """The shape over a slot with another number."""
+    if not any(isinstance(node, Slot) for node in walk(shape)):
+        return shape
+    return transform(shape, lambda node: Slot(f"p{number}", node.type) if isinstance(node, Slot) else None)
