@@ -19,7 +19,8 @@ from weft.plan.jobs import jobs_of
 from weft.plan.needs import Needs, analyse, node_id
 from weft.plan.network import Decision, Network, build_network, collect
 from weft.plan.placement import AT_HOME, Placement
-from weft.plan.search import Choice, Search, SearchResult
+from weft.plan.search import Search, SearchResult
+from weft.plan.shapes import Choice
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 

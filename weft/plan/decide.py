@@ -8,7 +8,7 @@ groups. `decide` starts with the cheapest parent for every node, or none, and jo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
@@ -29,7 +29,7 @@ from weft.plan.jobs import MOST_KEYS
 from weft.plan.join import LEAST_SAVING, BaseGroup, Joins, Rates
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
-from weft.plan.slices import Slicing
+from weft.plan.slices import Slicing, slicing
 
 
 @dataclass
@@ -39,16 +39,15 @@ class Draft:
     wanted: Mapping[str, Wanted]
     eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
+    slice_windows: InitVar[Callable[[Iterable[Sliced]], Slicing | None]] = slicing
     slicings: Mapping[str, Slicing | None] = field(init=False)
     # The mean length of the slices of each tree.
     lengths: dict[str, float | None] = field(init=False)
     width: Width = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.slicings = slicings_of(self.wanted)
-        self.lengths = {
-            tree: None if slicing is None else slicing.mean_length() for tree, slicing in self.slicings.items()
-        }
+    def __post_init__(self, slice_windows: Callable[[Iterable[Sliced]], Slicing | None]) -> None:
+        self.slicings = slicings_of(self.wanted, slice_windows)
+        self.lengths = {tree: None if cut is None else cut.mean_length() for tree, cut in self.slicings.items()}
         self.width = width_of(self.wanted.values())
 
 
@@ -99,14 +98,18 @@ class Decider:
 
         `name` names unions.
         """
-        finer = self.finer(draft)
-        simple = share_everything(draft.wanted, finer)
-        joined = self._with_joins(draft, finer, name)
+        simple, joined = self.simple(draft), self.joined(draft, name)
         if joined.parents == simple.parents:
             return joined
         return min(joined, simple, key=lambda decision: self.price(draft, decision))
 
-    def _with_joins(self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+    def simple(self, draft: Draft) -> Decision:
+        """The decision to derive all that can be derived."""
+        return share_everything(draft.wanted, self._finer(draft))
+
+    def joined(self, draft: Draft, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+        """The decision to derive what is cheaper to derive, and to join base nodes as long as that saves."""
+        finer = self._finer(draft)
         rows = self._rows(draft, draft.wanted)
         base = self._base_cost(draft)
         parents = {}
@@ -131,35 +134,47 @@ class Decider:
             parents |= {node: top for node in group.members if node != top}
         return Decision(parents, unions)
 
-    def finer(self, draft: Draft) -> Finer:
+    def _finer(self, draft: Draft) -> Finer:
         """The nodes that each node could be derived from."""
         return Finer(draft.wanted, self._supersets)
 
     def price(self, draft: Draft, decision: Decision) -> float:
         """The seconds of a tick under a decision."""
         everything = {**draft.wanted, **decision.unions}
+        reading = _together(wanted for node, wanted in everything.items() if node not in decision.parents)
+        sorting = _together(everything[node] for node in _sorting(everything, decision.parents))
+        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (reading, sorting))
+        whole = amounts_of_rows(self.facts, tests, _jobs(reading) + _jobs(sorting))
+        return sum(self.node_prices(draft, decision).values()) + self.costs.price(whole)
+
+    def node_prices(self, draft: Draft, decision: Decision) -> dict[str, float]:
+        """The seconds of each node in a tick under a decision."""
+        everything, parents = {**draft.wanted, **decision.unions}, decision.parents
         rows = self._rows(draft, everything)
-        base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
-        width = Width(width_of(base).keys, draft.width.measures)
-        seconds = 0.0
+        keys = width_of([wanted for node, wanted in everything.items() if node not in parents]).keys
+        width = Width(keys, draft.width.measures)
+        seconds = {}
         for node, wanted in everything.items():
-            parent = decision.parents.get(node)
-            finished = sum(visits(window, rows[node]) for window in draft.eager.get(node, ()))
-            seconds += self._node_seconds(
+            parent = parents.get(node)
+            eager = draft.eager.get(node)
+            seconds[node] = self._node_seconds(
                 rows[node],
                 None if parent is None else rows[parent],
                 _values(wanted),
                 node in draft.wanted,
-                finished,
+                sum(visits(window, rows[node]) for window in eager) if eager else 0.0,
                 draft.families.get(node, 0),
                 width=width,
             )
-        sorting = _together(everything[node] for node in _sorting(everything, decision.parents))
-        reading = _together(base)
-        tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in (reading, sorting))
-        jobs = _jobs(reading) + _jobs(sorting)
-        return seconds + self.costs.price(amounts_of_rows(self.facts, tests, jobs))
+        return seconds
+
+    def stored_price(self, wanted: Wanted) -> float:
+        """The least seconds of a stored node: as if it were made of a node with as few rows as it has itself."""
+        cut = slicing(wanted.windows)
+        length = None if cut is None else cut.mean_length()
+        rows = self.estimates.rows_in(length)[self.mask(wanted.dimensions)]
+        return self._node_seconds(rows, rows, _values(wanted), True, 0.0, 0, width=Width(0, 0))
 
     def _node_seconds(
         self,

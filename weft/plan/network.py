@@ -7,7 +7,7 @@ of the decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -232,13 +232,15 @@ def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...
     return tuple(sorted((name, tuple(sorted(points))) for name, points in cuts.items()))
 
 
-def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
+def slicings_of(
+    wanted: Mapping[str, Wanted], slice_windows: Callable[[Iterable[Sliced]], Slicing | None] = slicing
+) -> dict[str, Slicing | None]:
     """The slicing of every tree, which serves all windows of its nodes."""
     windows: dict[str, set[Sliced]] = {}
     for entry in wanted.values():
         if entry.clock.sliced:
             windows.setdefault(entry.tree, set()).update(entry.windows)
-    return {tree: slicing(of_tree) for tree, of_tree in windows.items()}
+    return {tree: slice_windows(of_tree) for tree, of_tree in windows.items()}
 
 
 def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[str, Sequence[Past]]) -> Network:
