@@ -24,7 +24,7 @@ from weft.errors import SqlError
 from weft.feeds.streams import Stream
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, Node, build_network
-from weft.plan.placement import Placement
+from weft.plan.placement import AT_HOME, Placement
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
@@ -140,7 +140,7 @@ def test_pieces_of_a_task_are_merged(spark: SparkSession, backend: DriverBackend
     agree(network, several, aggregate(frame, Level0(network), 0), backend)
 
 
-def analysed(sql: str, form: Placement = Placement()) -> Needs:
+def analysed(sql: str, form: Placement = AT_HOME) -> Needs:
     needs = needs_of(sql, form)
     assert needs is not None
     return needs

@@ -22,7 +22,8 @@ from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, collect
 from weft.plan.placement import Placement
-from weft.plan.search import Search, SearchResult, apart, likeness
+from weft.plan.search import Search, SearchResult, apart
+from weft.plan.shapes import likeness
 from weft.registry.registered import Registered
 
 log = logging.getLogger("weft.plan")

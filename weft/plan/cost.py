@@ -14,12 +14,16 @@ from typing import Any
 from weft.algebra.windows import Sliced, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
+from weft.plan.match import LookedFor
 from weft.plan.network import Network, Node, Wanted
 from weft.plan.slices import Slicing
 
 # What computes base nodes from rows: Spark's statements, or a pass of DuckDB.
 SPARK, DUCKDB = "spark", "duckdb"
 KERNELS = (SPARK, DUCKDB)
+NOTHING = LookedFor()
+# What holding a row against a predicate takes of what holding it against a shape takes.
+COMPARED = 0.5
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,8 @@ class Load:
     """What pricing needs to know of a node: its partial rows in a tick, its parent's, and what becomes of them.
 
     values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
-    through, and families: in how many statements. matches: how many predicates are looked for in a node that holds
-    just the rows that match, and shapes: of how many shapes these are.
+    through, and families: in how many statements. looked_for: the predicates of a node that holds just the rows that
+    match.
     """
 
     rows: float
@@ -97,8 +101,7 @@ class Load:
     stored: bool
     visits: float = 0.0
     families: int = 0
-    matches: int = 0
-    shapes: int = 0
+    looked_for: LookedFor = NOTHING
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK)
         amounts = _amounts_of_lines(load, facts)
     elif load.parent_rows is None:
         # Of what only some rows are in, a row is held against every predicate, in a job of its own.
-        own = {"job": 1, "read": facts.rows, "test": facts.rows * load.matches} if load.matches else {}
+        matches = load.looked_for.matches
+        own = {"job": 1, "read": facts.rows, "test": facts.rows * matches} if matches else {}
         amounts = {
             "group": facts.rows,
             "key": facts.rows * width.keys,
@@ -142,8 +146,14 @@ def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK)
 
 def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
     """The amounts that a base node asks of a pass."""
-    if load.matches:
-        return {"line": load.shapes, "look": facts.rows * load.shapes, "hand": load.rows * load.values}
+    sought = load.looked_for
+    if sought.matches:
+        return {
+            "line": sought.shapes,
+            "look": facts.rows * (sought.shapes + COMPARED * sought.compared),
+            "put": facts.rows * sought.kept * (1 + load.values),
+            "hand": load.rows * load.values,
+        }
     return {"line": 1, "put": facts.rows * (1 + load.values), "hand": load.rows * load.values}
 
 
@@ -209,7 +219,7 @@ def node_amounts(
                 bool(node.readers),
                 sum(visits(window, rows[node.id]) for window in eager.get(node.id, ())),
                 families.get(node.id, 0),
-                *_looked_for(network, node),
+                network.looked_for(node),
             ),
             facts,
             width,
@@ -219,12 +229,6 @@ def node_amounts(
     }
     jobs = sum(not job.nodes[0].matches for job in jobs_of(network))
     return {"": amounts_of_rows(facts, tests_of(network), jobs, kernel, len(network.columns)), **amounts}
-
-
-def _looked_for(network: Network, node: Node) -> tuple[int, int]:
-    """How many matches are looked for in a node, and of how many shapes they are."""
-    matches = dict(network.matches).get(node.matches or "", ())
-    return len(matches), len({match.shape for match in matches})
 
 
 def cheaper_kernel(network: Network, facts: Facts, costs: Costs) -> str:

@@ -8,14 +8,14 @@ groups. `decide` starts with the cheapest parent for every node, or none, and jo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
     DUCKDB,
-    KERNELS,
+    NOTHING,
     SPARK,
     Costs,
     Load,
@@ -33,7 +33,7 @@ from weft.plan.jobs import MOST_KEYS
 from weft.plan.join import LEAST_SAVING, BaseGroup, Joins, Rates
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
-from weft.plan.slices import Slicing
+from weft.plan.slices import Slicing, slicing
 
 
 @dataclass
@@ -43,16 +43,15 @@ class Draft:
     wanted: Mapping[str, Wanted]
     eager: Mapping[str, set[Sliced]]
     families: Mapping[str, int]
+    slice_windows: InitVar[Callable[[Iterable[Sliced]], Slicing | None]] = slicing
     slicings: Mapping[str, Slicing | None] = field(init=False)
     # The mean length of the slices of each tree.
     lengths: dict[str, float | None] = field(init=False)
     width: Width = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.slicings = slicings_of(self.wanted)
-        self.lengths = {
-            tree: None if slicing is None else slicing.mean_length() for tree, slicing in self.slicings.items()
-        }
+    def __post_init__(self, slice_windows: Callable[[Iterable[Sliced]], Slicing | None]) -> None:
+        self.slicings = slicings_of(self.wanted, slice_windows)
+        self.lengths = {tree: None if cut is None else cut.mean_length() for tree, cut in self.slicings.items()}
         self.width = width_of(self.wanted.values())
 
 
@@ -104,18 +103,20 @@ class Decider:
 
         `name` names unions.
         """
-        finer = self.finer(draft)
-        simple = share_everything(draft.wanted, finer)
-        joined = self._with_joins(draft, finer, name, self.kernel(draft, simple))
+        simple, joined = self.simple(draft), self.joined(draft, name)
         if joined.parents == simple.parents:
             return joined
         return min(joined, simple, key=lambda decision: self.price(draft, decision))
 
-    def _with_joins(
-        self, draft: Draft, finer: Finer, name: Callable[[Dimensions, Clock, str], str], kernel: str
-    ) -> Decision:
+    def simple(self, draft: Draft) -> Decision:
+        """The decision to derive all that can be derived."""
+        return share_everything(draft.wanted, self._finer(draft))
+
+    def joined(self, draft: Draft, name: Callable[[Dimensions, Clock, str], str]) -> Decision:
+        """The decision to derive what is cheaper to derive, and to join base nodes as long as that saves."""
+        finer = self._finer(draft)
         rows = self._rows(draft, draft.wanted)
-        rates = self._rates(draft, kernel)
+        rates = self._rates(draft)
         parents = {}
         for node in draft.wanted:
             parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
@@ -140,79 +141,82 @@ class Decider:
             parents |= {node: top for node in group.members if node != top}
         return Decision(parents, unions)
 
-    def finer(self, draft: Draft) -> Finer:
+    def _finer(self, draft: Draft) -> Finer:
         """The nodes that each node could be derived from."""
         return Finer(draft.wanted, self._supersets)
 
     def price(self, draft: Draft, decision: Decision) -> float:
         """The seconds of a tick under a decision, by the kernel that takes less."""
-        return min(self._seconds_by_kernel(draft, decision).values())
+        return min(sum(nodes.values()) + rest for nodes, rest in self._prices(draft, decision))
 
-    def kernel(self, draft: Draft, decision: Decision) -> str:
-        """The kernel that takes less."""
-        seconds = self._seconds_by_kernel(draft, decision)
-        return min(KERNELS, key=lambda kernel: seconds[kernel])
+    def node_prices(self, draft: Draft, decision: Decision) -> dict[str, float]:
+        """The seconds of each node in a tick under a decision."""
+        return min(self._prices(draft, decision), key=lambda priced: sum(priced[0].values()) + priced[1])[0]
 
-    def _seconds_by_kernel(self, draft: Draft, decision: Decision) -> dict[str, float]:
-        everything = {**draft.wanted, **decision.unions}
+    def _prices(self, draft: Draft, decision: Decision) -> list[tuple[dict[str, float], float]]:
+        """For each kernel the seconds of each node in a tick, and of what a tick takes whatever its nodes are."""
+        everything, parents = {**draft.wanted, **decision.unions}, decision.parents
+        reading = _together(wanted for node, wanted in everything.items() if node not in parents)
+        sorting = _together(everything[node] for node in _sorting(everything, parents))
+        jobs = _jobs(reading) + _jobs(sorting)
+        prices = []
+        for kernel, lots in ((SPARK, (reading, sorting)), (DUCKDB, (reading,))):
+            tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in lots)
+            rest = self.costs.price(amounts_of_rows(self.facts, tests, jobs, kernel, self._columns))
+            prices.append((self._by_node(draft, decision, kernel), rest))
+        return prices
+
+    def _by_node(self, draft: Draft, decision: Decision, kernel: str) -> dict[str, float]:
+        everything, parents = {**draft.wanted, **decision.unions}, decision.parents
         rows = self._rows(draft, everything)
-        base = [wanted for node, wanted in everything.items() if node not in decision.parents]
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
-        width = Width(width_of(base).keys, draft.width.measures)
-        seconds = dict.fromkeys(KERNELS, 0.0)
+        keys = width_of([wanted for node, wanted in everything.items() if node not in parents]).keys
+        width = Width(keys, draft.width.measures)
+        seconds = {}
         for node, wanted in everything.items():
-            parent = decision.parents.get(node)
-            asked = (
+            parent = parents.get(node)
+            eager = draft.eager.get(node)
+            load = (
                 rows[node],
                 None if parent is None else rows[parent],
                 _values(wanted),
                 node in draft.wanted,
-                sum(visits(window, rows[node]) for window in draft.eager.get(node, ())),
+                sum(visits(window, rows[node]) for window in eager) if eager else 0.0,
                 draft.families.get(node, 0),
-                len(wanted.matches),
-                wanted.shapes if parent is None else 0,
+                wanted.looked_for if wanted.matches else NOTHING,
             )
-            for kernel in KERNELS if parent is None else KERNELS[:1]:
-                seconds[kernel] += self._node_seconds(asked, width, kernel)
-            if parent is not None:
-                seconds[DUCKDB] += self._node_seconds(asked, width, SPARK)
-        sorting = _together(everything[node] for node in _sorting(everything, decision.parents))
-        reading = _together(base)
-        tests = {SPARK: [*reading, *sorting], DUCKDB: reading}
-        jobs = _jobs(reading) + _jobs(sorting)
-        return {
-            kernel: seconds[kernel]
-            + self.costs.price(
-                amounts_of_rows(
-                    self.facts, tests_for(tests[kernel], draft.slicings, self._cuts), jobs, kernel, self._columns
-                )
-            )
-            for kernel in KERNELS
-        }
+            seconds[node] = self._node_seconds(load, width, kernel)
+        return seconds
 
-    def _node_seconds(self, asked: tuple[Any, ...], width: Width, kernel: str) -> float:
-        """The seconds of a node in a tick; there are many nodes that are alike in it, in one draft and in the next.
+    def stored_price(self, wanted: Wanted) -> float:
+        """The least seconds of a stored node: as if it were made of a node with as few rows as it has itself."""
+        cut = slicing(wanted.windows)
+        length = None if cut is None else cut.mean_length()
+        rows = self.estimates.rows_in(length)[self.mask(wanted.dimensions)]
+        return self._node_seconds((rows, rows, _values(wanted), True), Width(0, 0), SPARK)
 
-        `asked` are the parts of its load.
+    def _node_seconds(self, load: tuple[Any, ...], width: Width, kernel: str) -> float:
+        """The seconds of a node with this load; there are many nodes that are alike in it, in a draft and in the next.
         """
         known = self._seconds.get((kernel, width))
         if known is None:
             known = self._seconds[kernel, width] = {}
-        seconds = known.get(asked)
+        seconds = known.get(load)
         if seconds is None:
-            load = Load(*asked)
-            seconds = known[asked] = self.costs.price(amounts_of_node(load, self.facts, width, kernel))
+            amounts = amounts_of_node(Load(*load), self.facts, width, kernel)
+            seconds = known[load] = self.costs.price(amounts)
         return seconds
 
-    def _rates(self, draft: Draft, kernel: str) -> Rates:
-        """What another base node costs for all rows of a tick, and its partial rows, by a kernel."""
-        costs, width, rows = self.costs, draft.width, self.facts.rows
-        values = width.keys + width.measures
-        if kernel == DUCKDB:
-            widest = max(map(_values, draft.wanted.values()), default=0)
-            return Rates(costs.line + rows * costs.put * (1 + widest), costs.hand * widest, costs.derive)
-        base = rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
-        return Rates(base, costs.out * values, costs.derive)
+    def _rates(self, draft: Draft) -> Rates:
+        """What another base node costs for all rows of a tick, and its partial rows, by the kernel that is likelier."""
+        costs, width, rows, nodes = self.costs, draft.width, self.facts.rows, len(draft.wanted)
+        values = max(map(_values, draft.wanted.values()), default=0)
+        on_spark = rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
+        in_a_pass = costs.line + rows * costs.put * (1 + values)
+        whole_pass = costs.begin + rows * costs.carry * self._columns + nodes * in_a_pass
+        if whole_pass < costs.job + rows * costs.read + nodes * on_spark:
+            return Rates(in_a_pass, costs.hand * values, costs.derive)
+        return Rates(on_spark, costs.out * (width.keys + width.measures), costs.derive)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:

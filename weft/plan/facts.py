@@ -125,6 +125,7 @@ class Estimates:
         self._bits: dict[str, int] = {}
         # By bit: the most kinds there can be of each name, and how many there are where nobody counted.
         self._most: list[float] = []
+        self._unlimited = 0
         self._typical: list[float] = []
         for dimension in dimensions:
             most = _most(dimension, cuts)
@@ -147,6 +148,7 @@ class Estimates:
         if bit is None:
             bit = self._bits[name] = 1 << len(self._bits)
             self._most.append(most)
+            self._unlimited |= bit if most >= COUNTLESS else 0
             self._typical.append(typical)
         return bit
 
@@ -176,14 +178,17 @@ class Estimates:
         counted = self._counted.of(mask)
         if counted is not None:
             return max(1.0, counted)
-        rest, guess = mask, 1.0
-        for part, kinds in self._counted.within(mask):
+        rest, guess, bits = mask, 1.0, places(mask)
+        for _, part, kinds in self._counted.within(mask, bits):
             if part & rest == part:
                 rest ^= part
                 guess *= kinds
-        guess *= math.prod(self._typical[place] for place in places(rest))
-        most = math.prod(self._most[place] for place in places(mask))
-        return max(1.0, self._counted.bounded(mask, min(guess, most, COUNTLESS)))
+            if not rest or guess > COUNTLESS:
+                break
+        guess = min(guess * math.prod(self._typical[place] for place in bits if rest >> place & 1), COUNTLESS)
+        if not mask & self._unlimited:
+            guess = min(guess, math.prod(self._most[place] for place in bits))
+        return max(1.0, self._counted.bounded(mask, bits, guess))
 
 
 class RowsIn(dict[int, float]):
@@ -214,8 +219,9 @@ class Counted:
         self._under: dict[int, list[tuple[int, int, float]]] = {}
         self._around: dict[int, list[tuple[float, int]]] = {}
         for rank, (mask, _, kinds) in enumerate(ordered):
-            self._under.setdefault(mask & -mask, []).append((rank, mask, kinds))
-            for place in places(mask):
+            bits = places(mask)
+            self._under.setdefault(bits[0], []).append((rank, mask, kinds))
+            for place in bits:
                 self._around.setdefault(place, []).append((kinds, mask))
         for around in self._around.values():
             around.sort()
@@ -224,20 +230,16 @@ class Counted:
         """The kinds of this very set."""
         return self._known.get(mask)
 
-    def within(self, mask: int) -> list[tuple[int, float]]:
-        """The sets that are part of another: the widest first, then those of the fewest kinds."""
-        others = ~mask
-        found = [
-            counted
-            for place in places(mask)
-            for counted in self._under.get(1 << place, ())
-            if not counted[1] & others
-        ]
-        return [(part, kinds) for _, part, kinds in sorted(found)]
+    def within(self, mask: int, bits: Iterable[int]) -> list[tuple[int, int, float]]:
+        """The sets that are part of another, whose bits these are: the widest first, then those of the fewest kinds."""
+        others, under = ~mask, self._under
+        return sorted(
+            counted for place in bits if place in under for counted in under[place] if not counted[1] & others
+        )
 
-    def bounded(self, mask: int, guess: float) -> float:
+    def bounded(self, mask: int, bits: Iterable[int], guess: float) -> float:
         """The guess, or the kinds of a set around this set where those are fewer."""
-        around = min((self._around.get(place, []) for place in places(mask)), key=len, default=[])
+        around = min((self._around.get(place, []) for place in bits), key=len, default=[])
         for kinds, wider in around:
             if kinds >= guess:
                 break

@@ -7,6 +7,7 @@ when somebody asks for them: with nothing shared there are as many as pairs of n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -97,6 +98,7 @@ class Finer:
             self._trees.setdefault(self._dimensions[name], {}).setdefault(node.tree, []).append(name)
         self._supersets = Supersets() if supersets is None else supersets
         self._supersets.add(self._trees)
+        self._crowds = Counter(node.tree for node in nodes.values())
         self._of: dict[str, tuple[str, ...]] = {}
 
     def of(self, name: str) -> tuple[str, ...]:
@@ -104,6 +106,8 @@ class Finer:
         finer = self._of.get(name)
         if finer is None:
             node = self._nodes[name]
+            if node.clock.sliced and self._crowds[node.tree] == 1:
+                return ()
             # Slices of another tree serve totals only.
             others = self._wider(name, node.tree if node.clock.sliced else None)
             finer = self._of[name] = tuple(other for other in others if not refuse(node, self._nodes[other]))

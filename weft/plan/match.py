@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Call, Expression, Literal, Slot, conjuncts, identity, text, transform, walk
@@ -11,6 +13,9 @@ from weft.plan.dimensions import Dimension
 
 # The hexadecimal digits of the number of a match: it fits 63 bits.
 MATCH_DIGITS = 15
+# The share of rows that a part of a predicate keeps where nobody counted, by its function.
+SHARES = {"=": 0.05, "in": 0.15, "<": 0.3, "<=": 0.3, "like": 0.15}
+SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,37 @@ class Match:
     def shape(self) -> tuple[str, ...]:
         """What matches have in common that are looked for together: they differ in constants only."""
         return (*(text(part.shape) for part in self.lifted), *(kept.name for kept in self.statistics))
+
+
+    @cached_property
+    def share(self) -> float:
+        """The share of the rows that the predicate keeps, as a guess from the kinds of its parts."""
+        return prod(SHARES.get(part.whole.function, SHARE) if isinstance(part.whole, Call) else SHARE
+                    for part in self.lifted)
+
+    @property
+    def is_found_by_value(self) -> bool:
+        """Whether a row meets it by a value, however many others are of its shape."""
+        equal = (part for part in self.lifted if isinstance(part.whole, Call) and part.whole.function == "=")
+        return any(part.constants for part in equal)
+
+
+@dataclass(frozen=True)
+class LookedFor:
+    """What matches cost together: their number, the shapes that they are of, the matches that a row is held against
+    one by one, and how many of them keep a row on average."""
+
+    matches: int = 0
+    shapes: int = 0
+    compared: int = 0
+    kept: float = 0.0
+
+
+def looked_for(matches: Collection[Match]) -> LookedFor:
+    """What these matches cost together."""
+    shapes = {match.shape for match in matches}
+    compared = sum(not match.is_found_by_value for match in matches)
+    return LookedFor(len(matches), len(shapes), compared, sum(match.share for match in matches))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ of the decision.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from weft.algebra.windows import Clock, Sliced
 from weft.plan.dimensions import Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
-from weft.plan.match import Match
+from weft.plan.match import LookedFor, Match, looked_for
 from weft.plan.needs import Needs
 from weft.plan.slices import Slicing, slicing
 
@@ -133,6 +133,10 @@ class Network:
         """Which of the nodes that somebody reads could be computed from which, and why others could not."""
         return Finer(self.stored)
 
+    def looked_for(self, node: Node) -> LookedFor:
+        """What the matches cost that are looked for in a node."""
+        return looked_for(dict(self.matches).get(node.matches or "", ()))
+
     def refusals(self, node: str) -> Iterator[NotShared]:
         """The nodes that a stored node is not computed from though they have all of its dimensions."""
         return self.finer.refusals(node)
@@ -177,10 +181,10 @@ class Wanted:
     # What is looked for in a node that holds just the rows that match.
     matches: set[Match] = field(default_factory=set)
 
-    @property
-    def shapes(self) -> int:
-        """Of how many shapes the matches are."""
-        return len({match.shape for match in self.matches})
+    @cached_property
+    def looked_for(self) -> LookedFor:
+        """What its matches cost together; asked when all of them are known."""
+        return looked_for(self.matches)
 
 
 @dataclass(frozen=True)
@@ -294,13 +298,15 @@ def all_matches(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Match, ...]]
     return tuple((name, tuple(own[number] for number in sorted(own))) for name, own in sorted(matches.items()))
 
 
-def slicings_of(wanted: Mapping[str, Wanted]) -> dict[str, Slicing | None]:
+def slicings_of(
+    wanted: Mapping[str, Wanted], slice_windows: Callable[[Iterable[Sliced]], Slicing | None] = slicing
+) -> dict[str, Slicing | None]:
     """The slicing of every tree, which serves all windows of its nodes."""
     windows: dict[str, set[Sliced]] = {}
     for entry in wanted.values():
         if entry.clock.sliced:
             windows.setdefault(entry.tree, set()).update(entry.windows)
-    return {tree: slicing(of_tree) for tree, of_tree in windows.items()}
+    return {tree: slice_windows(of_tree) for tree, of_tree in windows.items()}
 
 
 def with_pasts(network: Network, queries: Mapping[str, Needs], pasts: Mapping[str, Sequence[Past]]) -> Network:

@@ -1,84 +1,61 @@
 """The search over all that the optimizer may choose: trees of windows, forms of predicates, base nodes and unions.
 
 A candidate says for every shape of query (its dimension sets and its window) which tree it is in and whether its
-predicate is kept as a single truth. What is computed from what follows by weft/plan/decide.py, the price by
-weft/plan/cost.py. The search starts with sharing everything; tries the trees that Weave Share finds, for all windows
-and for each dimension set; tries truths; then moves single shapes, as long as any of it saves. What it returns
-is never priced above sharing everything or sharing nothing, because both are candidates.
+predicate is kept as a single truth (weft/plan/candidates.py). What is computed from what follows by
+weft/plan/decide.py, the price by weft/plan/cost.py.
+
+The search may be stopped after any candidate, and goes on from there when it is run again. So what promises most comes
+first: everything shared, nothing shared, every predicate whole, and where the queries are now; the trees that Weave
+Share finds; many predicates at once in their other form; then single shapes, the dearest first, as long as any
+of it saves. What it returns is never priced above sharing everything or sharing nothing, because both are candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from weft.algebra.windows import Clock, Sliced, Window
+from weft.plan.candidates import CandidatePlan, Candidates, ShapePlacement
 from weft.plan.cost import Costs
-from weft.plan.decide import Draft, decider_for
+from weft.plan.decide import decider_for
+from weft.plan.dimensions import Dimension, by_name
 from weft.plan.facts import Facts
-from weft.plan.finer import Dimensions
-from weft.plan.needs import Needs
-from weft.plan.network import Decision, Wanted, share_everything
 from weft.plan.placement import Placement
-from weft.weave.share import weave_share
+from weft.plan.shapes import Choice, shapes_of
+from weft.plan.woven import woven
 
 # How many candidates a search prices at most, and fewer where pricing a candidate is much work.
 EFFORT, SHAPES_PRICED, LEAST_EFFORT = 400, 100_000, 12
-# A predicate of more kinds than this is not worth a dimension for each.
-MOST_TRUTHS = 32
-# Weave Share's rate is rows for a fragment's worth of work; what a fragment costs here depends on more, so several
-# rates are tried.
-RATES = (0.1, 1.0, 10.0)
-# How far each plan of Weave Share is refined: a second or so.
-REFINING = 60_000
-# Beyond this many windows a single rate must do.
-MANY_WINDOWS = 200
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A query as the search sees it: what it needs in either form (None where there is only a single form)."""
+class Budget:
+    """So many seconds from now on, by a clock that is handed in; without a clock it never ends."""
 
-    shards: Needs
-    truths: Needs | None = None
-    eager: bool = False
+    def __init__(self, clock: Callable[[], float] | None = None, seconds: float = 0.0) -> None:
+        self._clock = clock
+        self._end = 0.0 if clock is None else clock() + seconds
 
-
-@dataclass
-class Shape:
-    """Queries that differ in nothing that a placement depends on."""
-
-    window: Window
-    queries: list[str] = field(default_factory=list)
-    # The nodes in either form: dimensions, and what is wanted of each.
-    shards: dict[Dimensions, Wanted] = field(default_factory=dict)
-    truths: dict[Dimensions, Wanted] = field(default_factory=dict)
-    eager: bool = False
-
-    @property
-    def in_trees(self) -> bool:
-        """Whether it has slices, and so a tree to be in."""
-        return self.window.clock.sliced
-
-    @property
-    def can_be_truths(self) -> bool:
-        return 0 < len(self.truths) <= MOST_TRUTHS * len(self.shards)
+    def spent(self) -> bool:
+        """Whether the time is over."""
+        return self._clock is not None and self._clock() >= self._end
 
 
-ShapePlacement = tuple[str, bool]
-CandidatePlan = tuple[ShapePlacement, ...]
+ENDLESS = Budget()
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search chose: each query's placement, the price, and the prices of sharing everything and nothing."""
+    """What a search chose: each query's placement, the price, and the prices of sharing everything and nothing.
+
+    finished: nothing is left to be tried, as far as the search would ever go.
+    """
 
     placements: Mapping[str, Placement]
     price: float
     everything: float
     nothing: float
     tried: int
+    finished: bool = True
 
     @property
     def prices(self) -> dict[str, float]:
@@ -90,235 +67,208 @@ class Search:
     """A search for the best placements of the queries of a stream."""
 
     def __init__(self, queries: Mapping[str, Choice], facts: Facts, costs: Costs, effort: int = EFFORT) -> None:
-        self.shapes = _shapes(queries)
-        self._queries, self.tried = queries, 0
+        self.shapes = shapes_of(queries)
+        self._queries = queries
         self._effort = min(effort, max(LEAST_EFFORT, SHAPES_PRICED // max(1, len(self.shapes))))
-        sets = (dimensions for shape in self.shapes for form in (shape.shards, shape.truths) for dimensions in form)
-        self._decider = decider_for(sets, (choice.shards for choice in queries.values()), facts, costs)
-        self._prices: dict[CandidatePlan, float] = {}
+        sets = {dimensions for shape in self.shapes for form in (shape.shards, shape.truths) for dimensions in form}
+        self._decider = decider_for(sets, (form for choice in queries.values() for form in choice.forms), facts, costs)
+        self._candidates = Candidates(self.shapes, queries, self._decider)
+        self._budget = ENDLESS
+        # The best candidate so far, the steps that are left, and the prices of sharing everything and nothing.
+        self._best: CandidatePlan | None = None
+        self._steps: Iterator[CandidatePlan] | None = None
+        self._simple: tuple[float, float] | None = None
 
-    def run(self, now: Mapping[str, Placement] | None = None) -> SearchResult:
-        """Search from sharing everything, and from where queries are now if that is better."""
-        together = tuple(("", False) for _ in self.shapes)
-        everything, nothing = self.everything(), self.nothing()
-        best = min([together, *([self._candidate(now)] if now is not None else [])], key=self.price)
-        best = self._weave(best)
-        best = self._truths(best)
-        best = self._move(best)
-        price = self.price(best)
+    @property
+    def tried(self) -> int:
+        """How many candidates were priced so far."""
+        return self._candidates.priced
+
+    def run(self, now: Mapping[str, Placement] | None = None, budget: Budget = ENDLESS) -> SearchResult:
+        """Search until nothing promises more or the budget is spent; run again, it goes on where it was."""
+        self._budget = budget
+        simple = self._simple_prices()
+        self._start(now)
+        if self._steps is None:
+            self._steps = self._walk()
+        finished = False
+        while not finished and not budget.spent():
+            candidate = next(self._steps, None) if self.tried < self._effort else None
+            if candidate is not None:
+                self._consider(candidate)
+            finished = candidate is None
+        return self._result(now or {}, simple, finished)
+
+    def quick(self, now: Mapping[str, Placement] | None = None, budget: Budget = ENDLESS) -> SearchResult:
+        """Look at the essential candidates only, those first that are priced soonest, until the budget is spent."""
+        now = now or {}
+        everything, nothing = self._simple_prices()
+        best, price = self._candidates.of({}), everything
+        for candidate in (*self._essentials(), self._candidates.of(now)):
+            if budget.spent():
+                break
+            best, price = min((best, price), (candidate, self._candidates.price(candidate)), key=lambda known: known[1])
         if nothing < price:
-            return SearchResult(apart(self._queries), nothing, everything, nothing, self.tried)
-        return SearchResult(self._placements(best, now or {}), price, everything, nothing, self.tried)
+            return SearchResult(apart(self._queries), nothing, everything, nothing, self.tried, False)
+        return SearchResult(self._candidates.placements(best, now), price, everything, nothing, self.tried, False)
 
-    def place(self, fresh: Iterable[str], now: Mapping[str, Placement]) -> dict[str, Placement]:
-        """Place new queries while all others stay: where their like is, or at the cheapest of a few placements."""
-        names = set(fresh)
-        candidate = list(self._candidate(now))
+    def place(
+        self, fresh: Iterable[str], now: Mapping[str, Placement], budget: Budget = ENDLESS
+    ) -> dict[str, Placement]:
+        """Place new queries while all others stay: where their like is, or at the cheapest of a few placements.
+
+        The new ones are first placed together, in either form, then one by one until the budget is spent.
+        """
+        names, best = set(fresh), self._candidates.of(now)
+        free = []
         for index, shape in enumerate(self.shapes):
-            settled = [name for name in shape.queries if name not in names and name in now]
-            if settled or not shape.in_trees and not shape.can_be_truths:
-                continue
-            trees = {_own(shape), *(tree for tree, _ in candidate)} if shape.in_trees else {""}
+            settled = any(name not in names and name in now for name in shape.queries)
+            if not settled and (shape.in_trees or shape.can_be_truths):
+                free.append(index)
+        together = self._with(best, {index: (best[index][0], self.shapes[index].can_be_truths) for index in free})
+        if together != best and not budget.spent():
+            best = min(best, together, key=self._candidates.price)
+        for index in free:
+            shape = self.shapes[index]
+            trees = {shape.own_tree, *(tree for tree, _ in best)} if shape.in_trees else {""}
             forms = (False, True) if shape.can_be_truths else (False,)
             options = [(tree, form) for tree in sorted(trees) for form in forms]
-            options.sort(key=lambda option: (self._replaced(candidate, index, option), option))
-            candidate[index] = options[0]
-        placed = self._placements(tuple(candidate), now)
+            for option in options:
+                if budget.spent():
+                    break
+                best = min(best, self._with(best, {index: option}), key=self._candidates.price)
+        placed = self._candidates.placements(best, now)
         return {name: placed[name] for name in names}
-
-    def price(self, candidate: CandidatePlan) -> float:
-        """The seconds of a tick under a candidate plan."""
-        price = self._prices.get(candidate)
-        if price is None:
-            self.tried += 1
-            draft = self._draft(candidate)
-            price = self._prices[candidate] = self._decider.price(draft, self._decider.decide(draft, _union_name()))
-        return price
 
     def price_of(self, placements: Mapping[str, Placement]) -> float:
         """The seconds of a tick with queries placed like this."""
-        return self.price(self._candidate(placements))
+        return self._candidates.settle(self._candidates.of(placements))
 
-    def everything(self) -> float:
-        """The price with a single tree, and every node derived that can be."""
-        draft = self._draft(tuple(("", False) for _ in self.shapes))
-        return self._decider.price(draft, share_everything(draft.wanted, self._decider.finer(draft)))
+    def _simple_prices(self) -> tuple[float, float]:
+        """The prices of sharing everything and nothing."""
+        if self._simple is None:
+            self._simple = self._candidates.everything(), self._candidates.nothing()
+        return self._simple
 
-    def nothing(self) -> float:
-        """The price with every query by itself: its own slices, its own predicate, its own base nodes."""
-        wanted: dict[str, Wanted] = {}
-        eager: dict[str, set[Sliced]] = {}
-        for name, choice in self._queries.items():
-            needs = choice.truths or choice.shards
-            for index, part in enumerate(needs.parts):
-                entry = Wanted(needs.window.clock, part.dimensions, name)
-                entry.statistics.update(part.statistics)
-                entry.windows.update(needs.window.as_sliced())
-                eager[f"{name} {index}"] = entry.windows if choice.eager else set()
-                wanted[f"{name} {index}"] = entry
-        draft = Draft(wanted, eager, {node: 1 for node, windows in eager.items() if windows})
-        return self._decider.price(draft, Decision({}))
+    def _start(self, now: Mapping[str, Placement] | None) -> None:
+        """Know a best candidate: where the queries are now, if no other is better."""
+        candidate = self._candidates.of(now or {})
+        if self._best is None:
+            self._candidates.settle(candidate)
+            self._best = candidate
+        elif now is not None:
+            self._candidates.settle(candidate)
+            if self._consider(candidate):
+                self._steps = None
 
-    def _weave(self, best: CandidatePlan) -> CandidatePlan:
-        """Try the trees that Weave Share finds: for all windows together, then for each dimension set."""
-        sets: dict[Dimensions, list[int]] = {}
-        for index, shape in enumerate(self.shapes):
-            for dimensions in shape.shards if shape.in_trees else ():
-                sets.setdefault(dimensions, []).append(index)
-        everyone = [index for index, shape in enumerate(self.shapes) if shape.in_trees]
-        for indexes in [everyone, *sorted(sets.values(), key=len, reverse=True)]:
-            windows = {window for index in indexes for window in self.shapes[index].window.as_sliced()}
-            if len(windows) < 2 or self.tried >= self._effort:
-                continue
-            for rate in self._rates(indexes, len(windows)):
-                refine = len(windows) <= MANY_WINDOWS
-                plan = weave_share(sorted(windows, key=str), rate=rate, refine=refine, effort=REFINING)
-                trees = {window: _label(tree) for tree in plan.trees for window in tree}
-                trial = list(best)
-                for index in indexes:
-                    for window in self.shapes[index].window.as_sliced():
-                        trial[index] = (trees[window], best[index][1])
-                best = min(best, tuple(trial), key=self.price)
-        return best
+    def _result(self, now: Mapping[str, Placement], simple: tuple[float, float], finished: bool) -> SearchResult:
+        assert self._best is not None
+        everything, nothing = simple
+        price = self._candidates.settle(self._best)
+        if everything < price:
+            self._best = self._candidates.of({})
+            price = self._candidates.settle(self._best)
+        if nothing < price:
+            return SearchResult(apart(self._queries), nothing, everything, nothing, self.tried, finished)
+        placements = self._candidates.placements(self._best, now)
+        return SearchResult(placements, price, everything, nothing, self.tried, finished)
 
-    def _rates(self, indexes: Iterable[int], windows: int) -> list[float]:
-        """Weave Share's rates for these shapes: rows a second over what a fragment's groups cost."""
-        facts, costs = self._decider.facts, self._decider.costs
-        a_row = costs.group + costs.measure
-        groups = [
-            self._decider.estimates.kinds(frozenset(dimension.name for dimension in dimensions))
-            for index in indexes
-            for dimensions in self.shapes[index].shards
-        ]
-        fragment = min(max(groups, default=1.0), facts.rows) * (costs.out + costs.store + costs.visit)
-        rate = facts.rows / facts.span * 1e6 * a_row / max(fragment, 1e-12)
-        return [round(max(rate * factor, 1e-6), 6) for factor in (RATES if windows <= MANY_WINDOWS else (1.0,))]
+    def _consider(self, candidate: CandidatePlan) -> bool:
+        """Go on from a candidate if it is better than the best so far."""
+        assert self._best is not None
+        if self._candidates.price(candidate) < self._candidates.price(self._best):
+            self._best = candidate
+            return True
+        return False
 
-    def _truths(self, best: CandidatePlan) -> CandidatePlan:
-        """Try a single truth in place of values and cells, and keep it wherever that saves."""
-        for index, shape in enumerate(self.shapes):
-            if shape.can_be_truths and self.tried < self._effort:
-                best = min(best, self._with(best, index, (best[index][0], not best[index][1])), key=self.price)
-        return best
+    def _essentials(self) -> Iterator[CandidatePlan]:
+        """Everything whole and together, everything shared, and every shape by itself."""
+        yield tuple(("", shape.can_be_truths) for shape in self.shapes)
+        yield self._candidates.of({})
+        yield tuple((shape.own_tree if shape.in_trees else "", shape.can_be_truths) for shape in self.shapes)
 
-    def _move(self, best: CandidatePlan) -> CandidatePlan:
-        """Move single shapes to other trees, or to trees of their own, until nothing saves or the effort is spent."""
-        improved = True
-        while improved and self.tried < self._effort:
-            before = best
-            for index, shape in enumerate(self.shapes):
-                if not shape.in_trees:
-                    continue
-                for tree in sorted({tree for tree, _ in best} | {_own(shape)}):
-                    if self.tried >= self._effort:
-                        return best
-                    best = min(best, self._with(best, index, (tree, best[index][1])), key=self.price)
-            improved = best != before
-        return best
+    def _walk(self) -> Iterator[CandidatePlan]:
+        """All that is worth a look, what promises most first; each candidate is considered before the next is made."""
+        yield from self._essentials()
+        yield from self._weave(refined=False)
+        yield from self._change_forms()
+        yield from self._weave(refined=True)
+        yield from self._change_single()
+
+    def _weave(self, *, refined: bool) -> Iterator[CandidatePlan]:
+        """Trees as Weave Share finds them, for all windows together, then for each dimension set."""
+        for trees in woven(self.shapes, self._decider, self._spent, refined=refined):
+            best = self._so_far
+            yield self._with(best, {index: (tree, best[index][1]) for index, tree in trees.items()})
+
+    def _change_forms(self) -> Iterator[CandidatePlan]:
+        """Keep many predicates at once in the other form: those that promise most, then those with a dimension."""
+        flexible = [index for index, shape in enumerate(self.shapes) if shape.can_be_truths]
+        before: CandidatePlan | None = None
+        while flexible and before != self._so_far:
+            before = self._so_far
+            shares, promise = self._candidates.shares(before), {}
+            for index in flexible:
+                promise[index] = shares[index] - self._candidates.alone(index, not before[index][1])
+            ordered = sorted(flexible, key=lambda index: (-promise[index], index))
+            size = len(ordered)
+            while size:
+                yield self._in_other_form(before, ordered[:size])
+                size //= 2
+        for dimension in self._droppable(flexible):
+            before = self._so_far
+            with_it = [
+                index
+                for index in flexible
+                if any(dimension in one for one in self.shapes[index].form(before[index][1]))
+                and not any(dimension in one for one in self.shapes[index].form(not before[index][1]))
+            ]
+            if with_it:
+                yield self._in_other_form(before, with_it)
+
+    def _droppable(self, flexible: Iterable[int]) -> list[Dimension]:
+        """The dimensions that predicates need which may also be kept whole, those with the most kinds first."""
+        found: set[Dimension] = set()
+        for index in flexible:
+            shape = self.shapes[index]
+            found |= frozenset[Dimension]().union(*shape.shards) - frozenset[Dimension]().union(*shape.truths)
+        kinds = {one: self._decider.estimates.kinds(frozenset({one.name})) for one in found}
+        return sorted(by_name(found), key=lambda one: -kinds[one])
+
+    def _change_single(self) -> Iterator[CandidatePlan]:
+        """Change single shapes, the dearest first: their form, or their tree for another or for one of their own."""
+        before: CandidatePlan | None = None
+        while before != self._so_far:
+            before = self._so_far
+            shares = self._candidates.shares(before)
+            for index in sorted(range(len(self.shapes)), key=lambda index: (-shares[index], index)):
+                shape, (tree, truths) = self.shapes[index], self._so_far[index]
+                if shape.can_be_truths:
+                    yield self._with(self._so_far, {index: (tree, not truths)})
+                others = sorted({tree for tree, _ in self._so_far} | {shape.own_tree}) if shape.in_trees else ()
+                for other in others:
+                    best = self._so_far
+                    yield self._with(best, {index: (other, best[index][1])})
+
+    @property
+    def _so_far(self) -> CandidatePlan:
+        assert self._best is not None
+        return self._best
+
+    def _spent(self) -> bool:
+        return self._budget.spent()
 
     @staticmethod
-    def _with(candidate: CandidatePlan, index: int, placement: ShapePlacement) -> CandidatePlan:
-        return (*candidate[:index], placement, *candidate[index + 1 :])
+    def _with(candidate: CandidatePlan, changes: Mapping[int, ShapePlacement]) -> CandidatePlan:
+        changed = list(candidate)
+        for index, placement in changes.items():
+            changed[index] = placement
+        return tuple(changed)
 
-    def _replaced(self, candidate: list[ShapePlacement], index: int, placement: ShapePlacement) -> float:
-        return self.price(self._with(tuple(candidate), index, placement))
-
-    def _draft(self, candidate: CandidatePlan) -> Draft:
-        wanted: dict[str, Wanted] = {}
-        eager: dict[str, set[Sliced]] = {}
-        families: dict[str, int] = {}
-        serial: dict[tuple[Dimensions, str, Clock], str] = {}
-        for (tree, truths), shape in zip(candidate, self.shapes, strict=True):
-            home, clock = (tree if shape.in_trees else ""), shape.window.clock
-            for dimensions, asked in (shape.truths if truths else shape.shards).items():
-                key = (dimensions, home, clock)
-                node = serial.setdefault(key, f"n{len(serial)}")
-                entry = wanted.get(node)
-                if entry is None:
-                    entry = wanted[node] = Wanted(clock, dimensions, home)
-                entry.counts_values &= asked.counts_values
-                entry.statistics |= asked.statistics
-                entry.windows |= asked.windows
-                if shape.eager and shape.in_trees:
-                    eager.setdefault(node, set()).update(shape.window.as_sliced())
-                    families[node] = 1
-        return Draft(wanted, eager, families)
-
-    def _candidate(self, placements: Mapping[str, Placement]) -> CandidatePlan:
-        """The candidate plan of these placements; the placement of a shape's first query speaks for all its queries."""
-        candidate = []
-        for shape in self.shapes:
-            placed = next((placements[name] for name in shape.queries if name in placements), Placement())
-            truths = placed.matches and shape.can_be_truths
-            candidate.append((placed.of(shape.window).tree, truths))
-        return tuple(candidate)
-
-    def _placements(self, candidate: CandidatePlan, now: Mapping[str, Placement]) -> dict[str, Placement]:
-        """The queries' placements, with trees under the names that most of their queries know them by."""
-        members: dict[str, list[str]] = {}
-        for (tree, _), shape in zip(candidate, self.shapes, strict=True):
-            if shape.in_trees:
-                members.setdefault(tree, []).extend(shape.queries)
-        names: dict[str, str] = {}
-        fresh = (f"t{number}" for number in count(1))
-        taken = {placement.tree for placement in now.values()}
-        for tree in sorted(members, key=lambda label: (-len(members[label]), label)):
-            known: dict[str, int] = {}
-            for name in members[tree]:
-                if name in now and now[name].tree not in names.values():
-                    known[now[name].tree] = known.get(now[name].tree, 0) + 1
-            if known:
-                names[tree] = max(known, key=lambda label: (known[label], label))
-            elif "" not in names.values() and "" not in taken:
-                names[tree] = ""
-            else:
-                names[tree] = next(name for name in fresh if name not in taken)
-        return {
-            name: Placement(names[tree] if shape.in_trees else "", truths)
-            for (tree, truths), shape in zip(candidate, self.shapes, strict=True)
-            for name in shape.queries
-        }
+    def _in_other_form(self, candidate: CandidatePlan, indexes: Iterable[int]) -> CandidatePlan:
+        return self._with(candidate, {index: (candidate[index][0], not candidate[index][1]) for index in indexes})
 
 
 def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
     """Every query by itself."""
     return {name: Placement(f"own {name}", choice.truths is not None) for name, choice in queries.items()}
-
-
-def likeness(choice: Choice) -> tuple[object, ...]:
-    """What a placement depends on; queries that are alike in it are placed alike."""
-    shards = choice.shards
-    return shards.window, choice.eager, choice.truths is None, tuple(part.dimensions for part in shards.parts)
-
-
-def _shapes(queries: Mapping[str, Choice]) -> list[Shape]:
-    shapes: dict[tuple[object, ...], Shape] = {}
-    for name, choice in queries.items():
-        shape = shapes.setdefault(likeness(choice), Shape(choice.shards.window, eager=choice.eager))
-        shape.queries.append(name)
-        _want(shape.shards, choice.shards)
-        if choice.truths is not None:
-            _want(shape.truths, choice.truths)
-    return list(shapes.values())
-
-
-def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
-    for part in needs.parts:
-        entry = nodes.setdefault(part.dimensions, Wanted(needs.window.clock, part.dimensions))
-        entry.counts_values &= bool(part.values)
-        entry.statistics.update(part.statistics)
-        entry.windows.update(needs.window.as_sliced())
-
-
-def _label(tree: Iterable[Sliced]) -> str:
-    return "; ".join(sorted(map(str, tree)))
-
-
-def _own(shape: Shape) -> str:
-    """A tree of the shape's own."""
-    return f"own {shape.queries[0]}"
-
-
-def _union_name() -> Callable[[Dimensions, Clock, str], str]:
-    numbers = count()
-    return lambda dimensions, clock, tree: f"u{next(numbers)}"

@@ -18,7 +18,7 @@ from weft.plan.finish import lift
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Past
 from weft.plan.placement import Placement
-from weft.plan.search import Choice
+from weft.plan.shapes import Choice
 from weft.segments.segment import EARLIEST
 from weft.store.records import FAILED, QueryRow
 

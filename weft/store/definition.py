@@ -18,7 +18,9 @@ from weft.plan.placement import AT_HOME, Moved, Placement
 from weft.sql.ddl import Duration, parse_duration
 
 FOREVER = "forever"
-_KINDS: Mapping[str, type] = {"keep": str, "eager": bool, "mark": str, "tree": str, "matches": bool, "truths": bool, "pasts": list}
+_KINDS: Mapping[str, type] = {
+    "keep": str, "eager": bool, "mark": str, "tree": str, "matches": bool, "truths": bool, "pasts": list
+}
 
 
 @dataclass(frozen=True)

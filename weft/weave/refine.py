@@ -10,12 +10,12 @@ Greedy merging never takes a step back. Here every change that makes the plan ch
 
 The second start is a single tree of everything, which is taken apart instead of put together; the cheaper end wins.
 Cost: `effort` changes looked at and strands in trees that are priced, so a plan for thousands of windows is improved
-as far as that goes.
+as far as that goes; and no longer than until somebody says stop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
 
 from weft.weave.pricing import Bundle, Pricing, total_cost
@@ -31,8 +31,8 @@ Change = tuple[tuple[Strands, ...], tuple[Strands, ...]]
 class Refiner:
     """Remembers the price of every tree it has looked at; `effort` is how many changes and strands it may look at."""
 
-    def __init__(self, pricing: Pricing, effort: int = EFFORT) -> None:
-        self._pricing = pricing
+    def __init__(self, pricing: Pricing, effort: int = EFFORT, stop: Callable[[], bool] = lambda: False) -> None:
+        self._pricing, self._stop = pricing, stop
         self._costs: dict[Strands, int] = {}
         self.effort = effort
 
@@ -63,7 +63,8 @@ class Refiner:
             saved = self._saved(change)
             if saved > best:
                 best, chosen = saved, change
-            if self.effort <= 0:
+            if self.effort <= 0 or self._stop():
+                self.effort = 0
                 break
         if chosen is None:
             return False
@@ -79,7 +80,7 @@ class Refiner:
     def _cost(self, strands: Strands) -> int:
         cost = self._costs.get(strands)
         if cost is None:
-            self.effort -= len(strands)
+            self.effort = 0 if self._stop() else self.effort - len(strands)
             cost = self._costs[strands] = self._pricing.cost(self._pricing.bundle(strands))
         return cost
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from weft.algebra.windows import Sliding
 from weft.weave.greedy import merge_greedily
@@ -31,13 +31,14 @@ def weave_share(  # noqa: PLR0913 - every switch is the paper's
     merge_twins: bool = True,
     operations: Operations | None = None,
     effort: int = EFFORT,
+    stop: Callable[[], bool] = lambda: False,
 ) -> WeavePlan:
     """Merge the two trees that save most until no merge saves; never dearer than sharing nothing or everything.
 
     `refine` goes on with moves, swaps and splits, and with a second start from a single tree, as far as
-    `effort` goes. The other switches change what the search costs (`operations` counts it) and not what it finds:
-    `cost_lookup`, `edge_bitmap` and `probing_order` come from Section 8, `merge_twins` treats windows with the same
-    edges as a single window from the start, since they are the pairs that save most.
+    `effort` goes, and until `stop` says so. The other switches change what the search costs (`operations` counts
+    it) and not what it finds: `cost_lookup`, `edge_bitmap` and `probing_order` come from Section 8, `merge_twins`
+    treats windows with the same edges as a single window from the start, since they are the pairs that save most.
 
     >>> from datetime import timedelta
     >>> s = lambda n: timedelta(seconds=n)
@@ -54,7 +55,7 @@ def weave_share(  # noqa: PLR0913 - every switch is the paper's
     bundles = merge(pricing, singles, cost_lookup=cost_lookup, work=work)
     if refine and bundles:
         whole = [pricing.bundle(range(len(singles)))]
-        bundles = Refiner(pricing, effort).best_of([bundles, whole])
+        bundles = Refiner(pricing, effort, stop).best_of([bundles, whole])
     return best_plan(pricing, bundles)
 
 

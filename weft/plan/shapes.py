@@ -1,0 +1,88 @@
+"""Shapes: queries as the search sees them, told apart only by what a placement depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from weft.algebra.windows import Window
+from weft.plan.finer import Dimensions
+from weft.plan.needs import Needs
+from weft.plan.network import Wanted
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A query as the search sees it: what it needs in either form (None where there is only a single form)."""
+
+    shards: Needs
+    truths: Needs | None = None
+    eager: bool = False
+
+    @property
+    def forms(self) -> tuple[Needs, ...]:
+        """What it needs in each form that it has."""
+        return (self.shards,) if self.truths is None else (self.shards, self.truths)
+
+
+@dataclass
+class Shape:
+    """Queries that differ in nothing that a placement depends on."""
+
+    window: Window
+    queries: list[str] = field(default_factory=list)
+    # The nodes in either form: dimensions, and what is wanted of each.
+    shards: dict[Dimensions, Wanted] = field(default_factory=dict)
+    truths: dict[Dimensions, Wanted] = field(default_factory=dict)
+    eager: bool = False
+
+    @property
+    def in_trees(self) -> bool:
+        """Whether it has slices, and so a tree to be in."""
+        return self.window.clock.sliced
+
+    @property
+    def can_be_truths(self) -> bool:
+        return bool(self.truths)
+
+    @property
+    def own_tree(self) -> str:
+        """A tree of the shape's own."""
+        return f"own {self.queries[0]}"
+
+    def form(self, truths: bool) -> Mapping[Dimensions, Wanted]:
+        """The nodes in a form."""
+        return self.truths if truths else self.shards
+
+
+def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
+    """The shapes of queries, in their order."""
+    shapes: dict[tuple[object, ...], Shape] = {}
+    for name, choice in queries.items():
+        key = likeness(choice)
+        shape = shapes.get(key)
+        if shape is None:
+            shape = shapes[key] = Shape(choice.shards.window, eager=choice.eager)
+        shape.queries.append(name)
+        _want(shape.shards, choice.shards)
+        if choice.truths is not None:
+            _want(shape.truths, choice.truths)
+    return list(shapes.values())
+
+
+def likeness(choice: Choice) -> tuple[object, ...]:
+    """What a placement depends on; queries that are alike in it are placed alike."""
+    shards = choice.shards
+    return shards.window, choice.eager, choice.truths is None, tuple(part.dimensions for part in shards.parts)
+
+
+def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
+    for part in needs.parts:
+        entry = nodes.get(part.dimensions)
+        if entry is None:
+            entry = nodes[part.dimensions] = Wanted(needs.window.clock, part.dimensions)
+        entry.counts_values &= bool(part.values)
+        entry.statistics.update(part.statistics)
+        entry.windows.update(needs.window.as_sliced())
+        if needs.match is not None:
+            entry.matches.add(needs.match)
