@@ -23,10 +23,10 @@ from weft.feeds.address import absolute_path, path_from
 from weft.feeds.sources import Roots
 from weft.feeds.streams import DEFAULT_AHEAD, define_stream
 from weft.handle import ContinuousQuery, metrics_or_error
-from weft.optimize.optimizer import check_sharing
 from weft.optimize.planner import Planner
 from weft.optimize.planners import Planners
 from weft.optimize.planning import Plan
+from weft.optimize.policy import Policy, check_kernel, check_sharing
 from weft.plan.bill import Bill
 from weft.plan.network import Network
 from weft.read.answers import Answers
@@ -64,8 +64,10 @@ class Engine:
         spark_settings: Mapping[str, str] | None = None,
         roots: Iterable[str | os.PathLike[str]] | None = None,
         sharing: str = "auto",
+        kernel: str = "auto",
     ) -> None:
         check_sharing(sharing)
+        check_kernel(kernel)
         self._roots = Roots.of(roots)
         self._session, self._folder = open_state(state, catalog, spark, spark_settings)
         self._lock, self._closed, self._bus = threading.RLock(), False, Bus()
@@ -74,7 +76,7 @@ class Engine:
         self.registry = Registry(self.catalog, self._folder.local_path)
         self.reader = Reader(self._folder.reading)
         self.state_reader = StateReader(self.registry, self.catalog, self.reader)
-        self._planners = Planners(self.registry, self.catalog, self.state_reader, sharing)
+        self._planners = Planners(self.registry, self.catalog, self.state_reader, Policy(sharing, kernel))
         self._runners = Runners(
             self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus
         )

@@ -22,13 +22,14 @@ from weft.backend.driver import DriverBackend, TableRows
 from weft.backend.duck import Duck
 from weft.errors import SqlError
 from weft.feeds.streams import Stream
+from weft.plan.cost import DUCKDB
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, Node, build_network
 from weft.plan.placement import AT_HOME, Placement
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
-from weft.spark.kernels import DRIVER, TASKS, Level0
+from weft.spark.kernels import Level0
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.store.derive import in_one_piece
@@ -113,10 +114,10 @@ def test_kernels_agree(spark: SparkSession, backend: DriverBackend, seed: int) -
     network = random_network(seed)
     frame = batch(spark, as_table(rows), random.choice([1, 3]))
     expected = aggregate(frame, Level0(network), 0)
-    for kernel in (DRIVER, TASKS):
-        level0 = Level0(network, kernel)
-        agree(network, aggregate(frame, level0, 0), expected, backend)
-        assert level0.kernel == kernel, "the kernel left the batch to Spark"
+    for in_driver in (True, False):
+        output = aggregate(frame, Level0(network, DUCKDB, in_driver=in_driver), 0)
+        agree(network, output, expected, backend)
+        assert output.kernel == DUCKDB, "the pass left the batch to Spark"
 
 
 def test_pieces_of_a_task_are_merged(spark: SparkSession, backend: DriverBackend) -> None:
@@ -135,7 +136,7 @@ def test_pieces_of_a_task_are_merged(spark: SparkSession, backend: DriverBackend
     frame = batch(spark, as_table(rows), 1)
     with patch.object(kernels, "TASK_SETTINGS", {"spark.sql.execution.arrow.maxRecordsPerBatch": "50"}), \
             patch.object(kernels, "PIECE_ROWS", 100):
-        several = aggregate(frame, Level0(network, TASKS), 0)
+        several = aggregate(frame, Level0(network, DUCKDB, in_driver=False), 0)
     assert several.in_pieces
     agree(network, several, aggregate(frame, Level0(network), 0), backend)
 

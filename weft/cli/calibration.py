@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from weft.engine import Engine
 from weft.plan.blocks import FAN_OUT
-from weft.plan.cost import Costs
+from weft.plan.cost import KERNELS, Costs
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import BatchMark
@@ -34,7 +34,13 @@ START = 1_700_000_000_000_000
 SPAN = 20_000_000
 # Which prices explain which stages of a tick; what is left of a stage with nothing to do is the price of a tick.
 EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("spark",), ("job", "read", "test", "group", "key", "measure", "out")),
+    (
+        ("spark",),
+        (
+            *("job", "read", "test", "group", "key", "measure", "out"),
+            *("begin", "carry", "seek", "line", "put", "look", "hand"),
+        ),
+    ),
     (("merge",), ("derive",)),
     (("commit", "tend", "sweep"), ("node", "store")),
     (("finish",), ("family", "visit")),
@@ -46,7 +52,10 @@ WARM_UP, MEASURED = 2, FAN_OUT
 
 @dataclass(frozen=True)
 class Probe:
-    """Queries that are heavy in a single thing, and how many rows a tick of these queries has."""
+    """Queries that are heavy in a single thing, and how many rows a tick of these queries has.
+
+    Each is run by every kernel.
+    """
 
     name: str
     rows: int
@@ -92,6 +101,10 @@ def probes(scale: float = 1.0) -> list[Probe]:
         [f"{kind}({column}) AS {kind}_{column}" for kind in ("sum", "min", "max", "avg") for column in ("x", "y", "a")]
     )
     single = {"one": query("a")}
+    alerts = {
+        f"a{index}": query("", where=f"WHERE {columns[index % 6]} = {index % 3} AND x > {900 + index % 90} AND y > 500")
+        for index in range(60)
+    }
     wide = {"wide": query("a, b, c, d, e, f"), **{f"d{index}": query(pair) for index, pair in enumerate(pairs)}}
     cuts = {f"p{index}": query("a", where=f"WHERE x > {index * 7}") for index in range(100)}
     truths = {
@@ -116,7 +129,8 @@ def probes(scale: float = 1.0) -> list[Probe]:
         Probe("finished ahead", many, sliding, eager=True),
         Probe("finished ahead, few", few, {c: query(c, window="'8 seconds', '2 seconds'") for c in columns}, True),
         Probe("cuts", many, cuts),
-        Probe("truths", many, truths),
+        Probe("predicates", many, truths, sharing="nothing"),
+        Probe("alerts", few, alerts, sharing="nothing"),
         Probe("a second job", many, {"one": query("a", "max_by(b, y) AS m, min(CAST(x AS string)) AS s")}),
     ]
 
@@ -129,10 +143,12 @@ def calibrate(
     with tempfile.TemporaryDirectory(prefix="weft-calibrate-") as folder:
         chosen = probes(scale)
         # Java compiles what it runs often: the first engines of all would be slower than what follows.
-        list(_observe(spark, Path(folder) / "warm", chosen[2]))
+        for kernel in KERNELS:
+            list(_observe(spark, Path(folder) / f"warm-{kernel}", chosen[2], kernel))
         for index, probe in enumerate(chosen):
             progress(probe.name)
-            observations += _observe(spark, Path(folder) / str(index), probe)
+            for kernel in KERNELS:
+                observations += _observe(spark, Path(folder) / f"{index}-{kernel}", probe, kernel)
     return fit(observations)
 
 
@@ -171,9 +187,9 @@ def _least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
     return unscaled
 
 
-def _observe(spark: SparkSession, folder: Path, probe: Probe) -> Iterator[Observation]:
+def _observe(spark: SparkSession, folder: Path, probe: Probe, kernel: str) -> Iterator[Observation]:
     """The measured ticks of the engine of a probe."""
-    with Engine(folder / "state", spark=spark, sharing=probe.sharing) as engine:
+    with Engine(folder / "state", spark=spark, sharing=probe.sharing, kernel=kernel) as engine:
         engine.add_stream("rows", source="parquet", path=folder / "in", schema=SCHEMA, event_time="ts")
         engine.register_all(dict(probe.queries), eager=probe.eager)
         ticker = engine._runners.ticker("rows")

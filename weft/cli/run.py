@@ -54,7 +54,8 @@ def run(
         parse_wait(trigger)
     # Until the engine is closed, which takes a moment and must not be cut short by an exception from anywhere.
     with StopSignals() as signals, Engine(settings.state, catalog=settings.catalog, spark_settings=settings.spark,
-                                          roots=settings.roots, sharing=settings.sharing) as engine:
+                                          roots=settings.roots, sharing=settings.sharing,
+                                          kernel=settings.kernel) as engine:
         settings.apply(engine)
         check_paths(settings)
         say(f"{many(len(engine.queries()), 'query', 'queries')}; starting Spark")

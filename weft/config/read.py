@@ -21,7 +21,7 @@ from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.feeds.address import is_address, is_relative
 from weft.feeds.sources import Roots
 from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, spark_identifier
-from weft.optimize.optimizer import check_sharing
+from weft.optimize.policy import check_kernel, check_sharing
 from weft.registry.admission import DEFAULT_KEEP
 from weft.sql.ddl import parse_schema, parse_wait
 from weft.store.catalog import parse_url
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from weft.engine import Engine
 
 DEFAULT_STATE = "state"
-KEYS = ("state", "catalog", "roots", "trigger", "keep", "sharing", "query_files", "spark", "streams", "queries",
-        "aggregates")
+KEYS = ("state", "catalog", "roots", "trigger", "keep", "sharing", "kernel", "query_files", "spark", "streams",
+        "queries", "aggregates")
 MAX_NESTING = 50
 LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000,}")
 STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options")
@@ -75,6 +75,7 @@ class Config:
     roots: tuple[str, ...] | None = None
     trigger: str = "0 seconds"
     sharing: str = "auto"
+    kernel: str = "auto"
     spark: Mapping[str, str] = field(default_factory=dict)
     streams: Mapping[str, StreamConfig] = field(default_factory=dict)
     queries: Mapping[str, QueryConfig] = field(default_factory=dict)
@@ -156,6 +157,8 @@ class _Reading:
         self._duration(("trigger",), trigger)
         sharing = top.text("sharing", default="auto")
         self._try(("sharing",), lambda: check_sharing(sharing))
+        kernel = top.text("kernel", default="auto")
+        self._try(("kernel",), lambda: check_kernel(kernel))
         state, catalog = top.text("state", default=DEFAULT_STATE), top.text("catalog")
         self._try(("state",), lambda: check_text(state, "path of the state", MAX_PATH))
         if catalog:
@@ -165,6 +168,7 @@ class _Reading:
         return Config(
             file=self._notes.file, state=self._path(state), catalog=catalog or None, roots=roots, trigger=trigger,
             sharing=sharing,
+            kernel=kernel,
             spark={_spark_key(key): value for key, value in flatten(top.table("spark")).items()},
             streams={name: stream for name, stream in streams.items() if stream is not None},
             queries=self._queries(top, keep), positions=self._notes.positions, broken=frozenset(broken),

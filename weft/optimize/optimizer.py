@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.algebra.windows import Clock, Sliced
-from weft.errors import EngineError
 from weft.optimize.beside import handing_over_soon
-from weft.plan.cost import Costs
+from weft.optimize.policy import Policy
+from weft.plan.cost import Costs, cheaper_kernel
 from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
 from weft.plan.finer import Dimensions
 from weft.plan.finish import Family
 from weft.plan.needs import node_id
-from weft.plan.network import Decision, collect
+from weft.plan.network import Decision, Network, collect
 from weft.plan.placement import Placement
 from weft.plan.search import Search, SearchResult, apart
 from weft.plan.shapes import likeness
@@ -28,7 +28,6 @@ from weft.registry.registered import Registered
 
 log = logging.getLogger("weft.plan")
 
-SHARING = ("auto", "everything", "nothing")
 # A move costs a compilation on Spark and keeps two placements readable for a while: it must save this share of a tick.
 LEAST_SAVED_SHARE = 0.1
 # A query that moved so often, and still reads what it left each time, stays where it is.
@@ -49,17 +48,11 @@ class Searched:
     costs: Costs
 
 
-def check_sharing(sharing: str) -> None:
-    """Refuse a name that is no way to share."""
-    if sharing not in SHARING:
-        raise EngineError("bad-sharing", f"there is no sharing {sharing!r}", hint=f"Use {', '.join(SHARING)}.")
-
-
 class Optimizer:
     """Places the queries of a stream. Its methods are called by a single thread at a time; searches run beside."""
 
-    def __init__(self, stream: str, sharing: str, costs: Costs) -> None:
-        self._stream, self._sharing, self.costs = stream, sharing, costs
+    def __init__(self, stream: str, policy: Policy, costs: Costs) -> None:
+        self._stream, self._sharing, self._kernel, self.costs = stream, policy.sharing, policy.kernel, costs
         self._thread: threading.Thread | None = None
         self._done: Searched | None = None
         self.last: Searched | None = None
@@ -125,6 +118,10 @@ class Optimizer:
             return node_id(self._stream, dimensions, clock=clock, tree=tree)
 
         return decider.decide(draft, name)
+
+    def kernel(self, network: Network, facts: Facts) -> str:
+        """The kernel that computes a network's base nodes from the rows of a tick."""
+        return cheaper_kernel(network, facts, self.costs) if self._kernel == "auto" else self._kernel
 
     def _take(self, queries: Mapping[str, Registered]) -> dict[str, Placement]:
         """The moves of the search that is done, if they are worth it and the queries are still the same."""

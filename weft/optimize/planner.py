@@ -14,6 +14,7 @@ from weft.feeds.feed import Feed
 from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
+from weft.optimize.policy import Policy
 from weft.plan.cost import Costs
 from weft.plan.placement import Placement
 from weft.plan.search import SearchResult
@@ -30,7 +31,7 @@ class Planner:
     """Plans a feed; safe to use from several threads."""
 
     def __init__(
-        self, feed: Feed, registry: Registry, catalog: Catalog, committed: CommittedState, sharing: str = "auto"
+        self, feed: Feed, registry: Registry, catalog: Catalog, committed: CommittedState, policy: Policy | None = None
     ) -> None:
         self.feed = feed
         self._registry, self._committed = registry, committed
@@ -38,7 +39,7 @@ class Planner:
         self.turn, self._planning = threading.RLock(), threading.Lock()
         self._plan: Plan | None = None
         with catalog.read() as snapshot:
-            self.optimizer = Optimizer(feed.name, sharing, Costs.from_definition(snapshot.costs()))
+            self.optimizer = Optimizer(feed.name, policy or Policy(), Costs.from_definition(snapshot.costs()))
 
     @property
     def last(self) -> Plan | None:

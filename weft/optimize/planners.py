@@ -7,6 +7,7 @@ import threading
 from weft.errors import EngineError
 from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
+from weft.optimize.policy import Policy
 from weft.plan.bill import Bill, bill_of
 from weft.plan.bound import bound_of
 from weft.plan.cost import add
@@ -22,8 +23,8 @@ from weft.store.catalog import Catalog
 class Planners:
     """The planner of every stream, made when somebody first asks for it; safe to use from several threads."""
 
-    def __init__(self, registry: Registry, catalog: Catalog, states: StateReader, sharing: str) -> None:
-        self._registry, self._catalog, self._states, self._sharing = registry, catalog, states, sharing
+    def __init__(self, registry: Registry, catalog: Catalog, states: StateReader, policy: Policy) -> None:
+        self._registry, self._catalog, self._states, self._policy = registry, catalog, states, policy
         self._planners: dict[str, Planner] = {}
         self._lock = threading.RLock()
 
@@ -34,7 +35,7 @@ class Planners:
                 committed = self._states.committed(stream)
                 committed.reload(self._registry.follow)
                 self._planners[stream] = Planner(
-                    self._registry.stream(stream), self._registry, self._catalog, committed, self._sharing
+                    self._registry.stream(stream), self._registry, self._catalog, committed, self._policy
                 )
             return self._planners[stream]
 
@@ -45,7 +46,8 @@ class Planners:
         if not facts.ticks:
             return None
         plan = planner.plan()
-        return bill_of(plan.network, plan.amounts(facts), planner.optimizer.costs)
+        kernel = planner.optimizer.kernel(plan.network, facts)
+        return bill_of(plan.network, plan.amounts(facts, kernel), planner.optimizer.costs)
 
     def explain(self, sql: str | None, form: str) -> str:
         """The networks of all streams in a form; of a query that is not registered, its proposal."""
@@ -74,7 +76,10 @@ class Planners:
         facts, costs = facts_of(state), planner.optimizer.costs
         seconds = None
         if facts.ticks:
-            now, then = (costs.price(add(plan.amounts(facts).values())) for plan in (before, after))
+            kernel = planner.optimizer.kernel
+            now, then = (
+                costs.price(add(plan.amounts(facts, kernel(plan.network, facts)).values())) for plan in (before, after)
+            )
             seconds = (now, then)
         needs = after.queries[proposed.name].needs
         bound = bound_of(needs, proposed.keep, self._registry.feed(proposed.query.block.feed).delay)

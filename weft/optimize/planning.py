@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.algebra.windows import micros
 from weft.optimize.optimizer import Optimizer, finished_ahead
-from weft.plan.cost import node_amounts
+from weft.plan.cost import SPARK, node_amounts
 from weft.plan.description import describe_network
 from weft.plan.facts import Facts
 from weft.plan.finish import Family, FinishedSource, plan_finishing
@@ -28,9 +28,11 @@ class Plan:
     families: tuple[Family, ...]
     finished: Mapping[str, tuple[FinishedSource, ...]]
 
-    def amounts(self, facts: Facts, measured: Mapping[str, float] | None = None) -> dict[str, dict[str, float]]:
-        """Tell what each node asks of a tick; the stream's own part is under the empty name."""
-        return node_amounts(self.network, facts, *finished_ahead(self.families), measured)
+    def amounts(
+        self, facts: Facts, kernel: str = SPARK, measured: Mapping[str, float] | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Tell what each node asks of a tick by a kernel; the stream's own part is under the empty name."""
+        return node_amounts(self.network, facts, *finished_ahead(self.families), measured, kernel)
 
     @cached_property
     def description(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Costs:
     out: float = 2.1e-7
     begin: float = 0.03
     carry: float = 8e-8
+    seek: float = 1e-8
     line: float = 7e-4
     put: float = 5e-9
     look: float = 6e-9
@@ -74,6 +75,7 @@ MEANING = {
     "out": "a value of a partial row from Spark to the driver",
     "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
     "carry": "a value of a row from Spark to a pass",
+    "seek": "testing a row against one cut on the way to its cell or slice in a pass",
     "line": "a statement of a pass: a base node, or matches of one shape",
     "put": "a value of a row put into its group in one base node by a pass",
     "look": "a row held against the predicates of one shape by a pass",
@@ -165,7 +167,7 @@ def amounts_of_rows(
     A pass reads them once, with the columns that any node needs.
     """
     if kernel == DUCKDB:
-        return {"tick": 1, "begin": min(1, jobs), "carry": facts.rows * columns, "test": facts.rows * tests}
+        return {"tick": 1, "begin": min(1, jobs), "carry": facts.rows * columns, "seek": facts.rows * tests}
     return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
 
 

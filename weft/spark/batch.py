@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.feeds.streams import Stream, spark_identifier
+from weft.plan.cost import DUCKDB, SPARK
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.failure import reason_of
-from weft.spark.kernels import DRIVER, SPARK, Level0, partials_of, pass_in_driver, pass_in_tasks
+from weft.spark.kernels import Level0, partials_of, pass_in_driver, pass_in_tasks
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
@@ -42,6 +43,7 @@ class BatchOutput:
     newest: int | None
     partials: dict[str, pa.Table]
     in_pieces: frozenset[str] = frozenset()
+    kernel: str = SPARK
 
 
 def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, beside: Sequence[str] = ()) -> DataFrame:
@@ -62,23 +64,23 @@ def aggregate(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
     """The partial rows of a batch, by the kernel that was chosen, and by Spark where that fails."""
     for key, value in BATCH_SETTINGS.items():
         rows.sparkSession.conf.set(key, value)
-    if level0.kernel != SPARK and level0.nodes:
+    while level0.kernel == DUCKDB and level0.nodes:
         try:
             return _passed(rows, level0, batch_id)
         except Exception as error:
             # Whose fault it is, and what to tell about it, Spark says: it computes the same.
-            log.info("batch left to spark", extra={"batch_id": batch_id, "reason": reason_of(error)})
-            level0.kernel = SPARK
+            log.info("batch computed anew", extra={"batch_id": batch_id, "reason": reason_of(error)})
+            level0.failed(error)
     return _by_statements(rows, level0.statements, batch_id)
 
 
 def _passed(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
     """Aggregate by a pass of DuckDB."""
-    passes = (pass_in_driver if level0.kernel == DRIVER else pass_in_tasks)(rows, level0)
+    passes = (pass_in_driver if level0.in_driver else pass_in_tasks)(rows, level0)
     partials, in_pieces = partials_of(level0, passes, batch_id)
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
-    return BatchOutput(*counts, newest, partials, in_pieces)
+    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB)
 
 
 def _by_statements(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from weft.plan.cost import SPARK
 from weft.plan.network import Network, Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.failure import CROWDED
@@ -32,20 +33,36 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.spark")
 
-SPARK, DRIVER, TASKS = "spark", "driver", "tasks"
 # A task takes its rows in pieces of so many, so that its memory is bounded.
 PIECE_ROWS = 1_000_000
-# More rows than this never go through the driver's process.
-MOST_DRIVER_ROWS = 250_000
+# More rows than this never go through the driver's process; a batch is sent there that may have twice the rows.
+MOST_DRIVER_ROWS, ROOM_TO_GROW = 400_000, 2
+TOO_MANY = "too many rows for the driver"
 # The answer of a task: partial rows of a node as an Arrow stream, and in a row without a node what the piece held.
 ANSWER = "node int, rows bigint, dead bigint, newest bigint, payload binary"
 
 
 class Level0:
-    """How the base nodes of a network are computed from rows: by which kernel, and what each kernel is to do."""
+    """How the base nodes of a network are computed from rows: by which kernel, and what each kernel is to do.
 
-    def __init__(self, network: Network, kernel: str = SPARK, *, apart: bool = False) -> None:
-        self.network, self.kernel, self._apart = network, kernel, apart
+    A pass that failed is not tried again, as long as the plan is the same.
+    """
+
+    def __init__(self, network: Network, kernel: str = SPARK, *, apart: bool = False, in_driver: bool = True) -> None:
+        self.network, self.kernel, self.in_driver, self._apart = network, kernel, in_driver, apart
+        self._given_up = False
+
+    def choose(self, kernel: str, rows: float) -> None:
+        """Take a kernel for a batch of about so many rows."""
+        self.kernel = SPARK if self._given_up else kernel
+        self.in_driver = rows <= MOST_DRIVER_ROWS / ROOM_TO_GROW
+
+    def failed(self, error: Exception) -> None:
+        """Go on after a pass that failed: in the tasks where rows were too many for the driver, else with Spark."""
+        if self.in_driver and TOO_MANY in str(error):
+            self.in_driver = False
+        else:
+            self.kernel, self._given_up = SPARK, True
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -90,9 +107,7 @@ def pass_in_driver(rows: DataFrame, level0: Level0) -> list[Passed]:
     session, work = rows.sparkSession, level0.work
     most = MOST_DRIVER_ROWS // max(1, session.sparkContext.defaultParallelism)
     fits = f"monotonically_increasing_id() & {POSITION_BITS}L < {most}"
-    table = asked_of(rows, work).where(
-        f"if({fits}, true, cast(raise_error('more than {most} rows for the driver') AS boolean))"
-    ).toArrow()
+    table = asked_of(rows, work).where(f"if({fits}, true, cast(raise_error('{TOO_MANY}') AS boolean))").toArrow()
     return [checked(kernel_of_process(os.cpu_count() or 1).run(work, checked_texts(table)), room_of(session))]
 
 

@@ -25,8 +25,9 @@ def in_numbers(
     measured = {node: rows.count for node, rows in computed.new.rows.items()}
     predicted, amounts = None, {}
     if lesson is not None:
-        predicted = round(prices.price(add(plan.amounts(lesson.tick).values())), 4)
-        amounts = add(plan.amounts(lesson.tick, measured).values())
+        kernel = computed.output.kernel
+        predicted = round(prices.price(add(plan.amounts(lesson.tick, kernel).values())), 4)
+        amounts = add(plan.amounts(lesson.tick, kernel, measured).values())
     return TickCommitted(
         stream=stream,
         batch_id=arrival.batch.mark.batch_id,
@@ -36,6 +37,7 @@ def in_numbers(
         queries=len(plan.queries),
         nodes=len(plan.network.nodes),
         partial_rows=sum(measured.values()),
+        kernel=computed.output.kernel,
         predicted_seconds=predicted,
         amounts={name: round(amount) for name, amount in amounts.items()},
         committed_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -7,12 +7,12 @@ on the batch is stopped, alone, and the batch runs again without it. Only where 
 from __future__ import annotations
 
 import logging
-import os
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from weft.backend.interface import Backend
 from weft.failpoint import failpoint, failpoint_soon
+from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan
 from weft.registry.changes import failures
@@ -96,6 +96,9 @@ class ComputeStep:
         with watch.stage("plan"):
             plan = self._planner.plan()
             level0 = Level0(plan.network, apart=True) if apart else self._level0_of(plan)
+            if not apart:
+                facts = facts_of(self._planner.state)
+                level0.choose(self._planner.optimizer.kernel(plan.network, facts), facts.rows)
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
@@ -110,7 +113,7 @@ class ComputeStep:
     def _level0_of(self, plan: Plan) -> Level0:
         """How the plan's network is computed from rows, worked out once a plan."""
         if self._level0 is None or self._level0[0] is not plan:
-            self._level0 = plan, Level0(plan.network, os.environ.get("WEFT_KERNEL", "driver"))
+            self._level0 = plan, Level0(plan.network)
         return self._level0[1]
 
     def _stop_failing(self, batch: Arrived) -> bool:

@@ -16,6 +16,7 @@ class TickCommitted:
     """A tick that is committed and over, in numbers; watermarks are microseconds of event time, None before any row.
 
     `seconds` are by stage, Spark's own around the tick included. Costs are predicted where the tick learned its facts.
+    `kernel` says what computed it from rows: `spark` or `duckdb`.
     """
 
     stream: str
@@ -26,6 +27,7 @@ class TickCommitted:
     queries: int
     nodes: int
     partial_rows: int
+    kernel: str
     predicted_seconds: float | None
     amounts: Mapping[str, float]
     committed_at: str
