@@ -56,7 +56,7 @@ def write_report(folder: Path, results: list[dict[str, Any]]) -> None:
         "|---|---|",
         *(f"| {name} | {text_of(speed)} |" for one in results for name, speed in one.get("speeds", {}).items()),
         "",
-        *(f"{one['what']}: {one['about']}." for one in results if "about" in one and "walls" not in one),
+        *(f"- {one['what']}: {one['about']}." for one in results if "about" in one and "walls" not in one),
     ]
     (folder / "diverse.md").write_text("\n".join(lines).rstrip() + "\n")
     _plot(folder / "diverse.svg", rows)

@@ -66,8 +66,10 @@ class Found:
         return (seconds - self.floor) / self.alone_seconds
 
     def goes_on(self, policy: str) -> bool:
-        """Whether a policy is worth another round."""
-        return policy not in self.runs or self.wall(policy) <= HOPELESS * min(map(self.wall, self.runs))
+        """Whether a policy is worth another round; what Weft plans itself always is."""
+        if policy == "auto" or policy not in self.runs:
+            return True
+        return self.wall(policy) <= HOPELESS * min(self.wall(other) for other in self.runs)
 
 
 def measure_workload(
@@ -128,6 +130,9 @@ def rounds(spark: SparkSession, workload: Diverse, work: Path, policies: list[st
     found = Found(workload)
     each = tables(workload.columns, workload.rows, workload.pace, effort.count)
     files = write_ticks(work / "rows", each, workload.files)
+    # Java compiles what it runs often: whoever runs first would be slower than what follows.
+    few = Way(workload.sharing or "auto", most=effort.warm_up, budget=effort.budget / 5)
+    run_ticks(spark, workload, work / "rows", work / "state", few)
     for turn in range(effort.rounds):
         _run_alone(found, files[effort.warm_up :])
         for name, (function, plain) in FLOORS.items():

@@ -108,10 +108,19 @@ def run_ticks(
         )
         engine.register_all({name: query.weft() for name, query in queries.items()}, keep=workload.keep)
         ticks = process(engine, way)
+        check_counted(engine, ticks, workload.rows)
         if files is not None:
             seen = [path for tick in files[: len(ticks.walls)] for path in tick]
             ticks.compared = check_answers(engine, queries, seen)
     return ticks
+
+
+def check_counted(engine: Engine, ticks: Ticks, rows: int) -> None:
+    """Raise where a tick left rows out, or a query was stopped: then it is not the same work on both sides."""
+    stopped = [query.name for query in engine.queries() if query.status == "failed"]
+    odd = [one["batch_id"] for one in ticks.numbers if one["rows"] != rows or one["dead"]]
+    if stopped or odd:
+        raise AssertionError(f"queries that were stopped: {stopped[:5]}; ticks with other rows: {odd[:5]}")
 
 
 def process(engine: Engine, way: Way, stream: str = "events") -> Ticks:

@@ -34,11 +34,10 @@ AFTER_COMMIT = ("finish", "tend", "sweep")
 
 def many_alerts(spark: SparkSession, work: Path, effort: Effort) -> list[dict[str, Any]]:
     """Rows per second with very many different alerts over those with few, by turns."""
-    sides = {
-        count: Diverse("alerts", "", partial(alerts, count), ALERT_ROWS, 400.0) for count in (FEW, MANY)
-    }
+    sides = {count: Diverse("alerts", "", partial(alerts, count), ALERT_ROWS, 400.0) for count in (FEW, MANY)}
     files = write_ticks(work / "rows", tables(sides[FEW].columns, ALERT_ROWS, sides[FEW].pace, effort.count))
     speeds: dict[int, list[float]] = {count: [] for count in sides}
+    run_ticks(spark, sides[FEW], work / "rows", work / "state", Way(most=effort.warm_up, budget=effort.budget / 5))
     for turn in range(effort.rounds):
         for count, workload in sides.items():
             way = Way("auto", effort.warm_up, effort.budget)
