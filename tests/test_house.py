@@ -35,6 +35,7 @@ COMPUTES = {
     "weft.segments.cache.TableCache": {"weft.backend.driver", "weft.store.folder"},
     "pyarrow.compute": {
         "weft.backend.driver",
+        "weft.backend.kinds",
         "weft.backend.runs",
         "weft.backend.tables",
         "weft.spark.batch",

@@ -12,9 +12,11 @@ import pytest
 from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.expressions import Column
 from weft.algebra.types import BIGINT
+from weft.backend import kinds
 from weft.backend.driver import DriverBackend
 from weft.backend.duck import Duck
-from weft.backend.interface import Backend, BackendError, Cells, Merge, Rows, Selection, Source, Windows
+from weft.backend.interface import Backend, BackendError, Cells, Kinds, Merge, Rows, Selection, Source, Windows
+from weft.backend.kinds import FEW_ROWS
 from weft.plan.dimensions import Dimension
 from weft.segments.cache import TableCache
 from weft.segments.files import LocalFiles
@@ -72,6 +74,23 @@ def test_stored_and_fresh_rows_merge_each_under_its_condition(backend: Backend) 
 def test_no_rows_merge_to_none(backend: Backend) -> None:
     rows = backend.merge(merged(Selection((Source(()),), NAMES, SCHEMA)))
     assert (rows.count, rows.least, rows.greatest) == (0, None, None)
+
+
+@pytest.mark.parametrize("few", [FEW_ROWS, 0])
+def test_kinds_are_counted_alike_however_few_the_rows(backend: Backend, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(kinds, "FEW_ROWS", few)
+    table = pa.table(
+        {
+            "k": ["a", "a", None, "b", None], "v": [1.5, 1.5, 1.5, 2.5, 1.5],
+            "t": [True, None, True, False, True], ROW_COUNT.name: [1, 2, 3, 4, 6],
+        }
+    )
+    rows = backend.hold(table)
+    assert backend.kinds(rows, ["k", "v"], ["t"]) == Kinds({"k": 3, "v": 2}, {"t": 10 / 16}, 4)
+    assert backend.kinds(rows, ["k"], []) == Kinds({"k": 3}, {}, 3)
+    assert backend.kinds(rows, [], ["t"]) == Kinds({}, {"t": 10 / 16}, 3)
+    nothing = table.set_column(0, "k", pa.nulls(5)).set_column(2, "t", pa.nulls(5, pa.bool_()))
+    assert backend.kinds(backend.hold(nothing), ["k"], ["t"]) == Kinds({"k": 1}, {"t": 0}, 1)
 
 
 def test_cells_fall_to_wider_ones_before_they_are_merged(backend: Backend) -> None:

@@ -31,6 +31,7 @@ from weft.optimize.planning import late_readers
 from weft.plan.network import Network
 from weft.registry.changes import Decide
 from weft.registry.registry import Registry
+from weft.segments.cache import TableCache
 from weft.segments.files import TEMPORARY
 from weft.segments.segment import SegmentRow
 from weft.spark.batch import BatchOutput
@@ -338,7 +339,7 @@ def test_watermark_of_one_source_closes_no_window_of_another(opened: Open, tmp_p
 def test_partial_write_is_never_visible(tmp_path: Path) -> None:
     """A file that is half there has no name that anybody would read, and goes with the next process."""
     with nursery() as children:
-        assert children.live(tmp_path, "file-sync:40") == KILLED
+        assert children.live(tmp_path, "file-sync:12") == KILLED
         with sqlite3.connect(tmp_path / "state" / "catalog.sqlite") as catalog:
             named = {path for (path,) in catalog.execute("SELECT path FROM segments")}
         catalog.close()
@@ -348,7 +349,7 @@ def test_partial_write_is_never_visible(tmp_path: Path) -> None:
             assert not half & set(engine.files.list())
             with engine.catalog.read() as reader:
                 for row in reader.segments():
-                    assert engine.files.read_table(row.path, row.checksum).num_rows == row.rows
+                    assert TableCache(engine.files).get(row).num_rows == row.rows
             assert all(one.metrics() for one in engine.queries())
         assert children.live(tmp_path) == 0
         assert not half & on_disk(tmp_path)

@@ -19,11 +19,13 @@ from weft.algebra.windows import MICROSECOND
 from weft.errors import StateError
 from weft.segments.cache import RESULT_BYTES, Recent, TableCache
 from weft.segments.files import LocalFiles
-from weft.store import letters, tend
+from weft.store import change, letters, tend
 
 BEFORE = 10
 KINDS = ("tick", "block", "late", "result", "dead")
 CODES = ("segment-damaged", "segment-missing")
+# Some tables of a few rows have more bytes than this, and some have fewer.
+SMALL = 500
 QUERIES = (
     Query("by_key", ("k",), ("n", "total"), Window(4, 2), "1 minute", eager=True),
     Query("by_group", ("g",), ("least", "most"), Window(20, 5), "forever", eager=True),
@@ -93,7 +95,8 @@ READS: dict[str, Read] = {
 
 def forget_tables(world: Scene) -> None:
     """The next read goes to the disk."""
-    world.engine.cache._recent = TableCache(world.engine.files)._recent
+    fresh = TableCache(world.engine.files)
+    world.engine.cache._recent, world.engine.cache._parts = fresh._recent, fresh._parts
     world.engine.reader.results = Recent(RESULT_BYTES)
 
 
@@ -101,21 +104,32 @@ def forget_tables(world: Scene) -> None:
 def noted_reads() -> Iterator[set[str]]:
     """The paths that are read from the disk meanwhile."""
     noted: set[str] = set()
-    usual = LocalFiles.read_table
 
-    def read_table(self: LocalFiles, path: str, *rest: Any) -> Any:
-        noted.add(path)
-        return usual(self, path, *rest)
+    def noting(usual: Callable[..., Any]) -> Callable[..., Any]:
+        def read(self: LocalFiles, path: str, *rest: Any) -> Any:
+            noted.add(path)
+            return usual(self, path, *rest)
 
-    with patch.object(LocalFiles, "read_table", read_table):
+        return read
+
+    table, part = noting(LocalFiles.read_table), noting(LocalFiles.read_bytes)
+    with patch.object(LocalFiles, "read_table", table), patch.object(LocalFiles, "read_bytes", part):
         yield noted
+
+
+@contextmanager
+def a_file_each() -> Iterator[None]:
+    """No two tables share a file, so that a file has a kind; of each kind some are Parquet and some are parts."""
+    with patch.object(change, "FILE_BYTES", 0), patch.object(change, "SMALL_BYTES", SMALL):
+        yield
 
 
 class Whole:
     """An undamaged state: its right answers, which files each of them needs, and a copy of all files."""
 
     def __init__(self, folder: Path) -> None:
-        self.world = lived(folder / "whole", BEFORE, QUERIES)
+        with a_file_each():
+            self.world = lived(folder / "whole", BEFORE, QUERIES)
         self.segments = folder / "whole" / "state" / "segments"
         self.backup = folder / "backup"
         shutil.copytree(self.segments, self.backup)
@@ -177,7 +191,7 @@ def test_damage_is_an_error_for_who_needs_the_file(whole: Whole, kind: str, dama
 @contextmanager
 def merging_often() -> Iterator[None]:
     """Dead letters and finished windows are merged after a few ticks already."""
-    with patch.object(letters, "FILES_KEPT", 6), patch.object(tend, "RESULT_FAN_OUT", 4):
+    with patch.object(letters, "FILES_KEPT", 6), patch.object(tend, "RESULT_FAN_OUT", 4), a_file_each():
         yield
 
 

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -121,14 +122,14 @@ def test_every_write_may_fail_with_any_error(world: Scene, point: str, error: in
 @contextmanager
 def failing_reads(n: int) -> Iterator[None]:
     """The disk gives no segment file from the n-th on."""
-    usual, count = Path.read_bytes, itertools.count(1)
+    usual, count = Path.open, itertools.count(1)
 
-    def read_bytes(path: Path) -> bytes:
-        if path.suffix == ".parquet" and next(count) >= n:
+    def opened(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        if path.suffix in (".parquet", ".arrows") and mode == "rb" and next(count) >= n:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
-        return usual(path)
+        return usual(path, mode, *rest, **named)
 
-    with patch.object(Path, "read_bytes", read_bytes):
+    with patch.object(Path, "open", opened):
         yield
 
 

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from weft.errors import StateError
-from weft.segments.files import Files, Written, checked_path, checksum, encode
+from weft.segments.encoding import checksum, encode
+from weft.segments.files import Files, Written, checked_path
 
 TABLE = pa.table(
     {

@@ -161,6 +161,30 @@ def test_a_catalog_of_format_3_has_longer_names(url: str) -> None:
     assert all(new.startswith(old) for old, new in names.items())
 
 
+def test_in_a_catalog_of_format_4_every_table_has_a_file_and_new_tables_may_share_one(
+    url: str, segment: Callable[..., Any]
+) -> None:
+    restore(url, 4)
+    catalog = Catalog(url)
+    assert sorted(Registry(catalog).queries()) == ["by_group", "by_key", "totals", "waiting"]
+    with catalog.read() as tx:
+        old = tx.segments()
+        assert len(tx.forms()) == 4
+    assert len(old) == 32 == len({row.path for row in old}) and {row.byte_from for row in old} == {0}
+    assert ask(url, "SELECT sum(bytes + rows + rank + batch_from + time_to + plan) FROM segments") == sum(
+        row.bytes + row.rows + row.rank + row.batch_from + row.time_to + row.plan for row in old
+    )
+    with catalog.write() as tx:
+        added = tx.add_segments([segment("s/new", byte_from=place) for place in (0, 100)])
+        assert added[0].id is not None and added[0].id > max(row.id or 0 for row in old)
+    catalog.close()
+    # Sums of the rows as they were would call every one of them damaged.
+    again = Catalog(url)
+    with again.read() as tx:
+        assert tx.segments() == (*old, *added)
+    again.close()
+
+
 def test_a_migrated_catalog_goes_on(url: str, segment: Callable[..., Any]) -> None:
     restore(url, 1)
     catalog = Catalog(url)

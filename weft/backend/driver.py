@@ -1,4 +1,4 @@
-"""The backend in the driver: partial rows as Arrow tables in this process, merged by DuckDB, kept in Parquet files."""
+"""The backend in the driver: partial rows as Arrow tables in this process, merged by DuckDB, kept in files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from weft.backend.interface import (
     ALL,
     FinishedRun,
     Finishing,
+    Kinds,
     Merge,
     Rows,
     Selection,
     Source,
 )
+from weft.backend.kinds import count_kinds, kinds_of, kinds_sql
 from weft.backend.merge import merge_sql
 from weft.backend.runs import runs, runs_of
 from weft.backend.statements import selection_sql
 from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, within, without
 from weft.segments.cache import Recent, TableCache
 from weft.segments.files import Files, Written
+from weft.segments.parts import SMALL_BYTES
 from weft.segments.roll import REQUEST, common_roll, is_on_roll, roll_of, with_roll
 from weft.segments.rows import START, conform
 from weft.segments.segment import SegmentRow
@@ -83,6 +86,13 @@ class DriverBackend:
         measured = self._run(f"SELECT {', '.join(aggregates)} FROM {sql}", tables)
         return tuple(column[0].as_py() for column in measured.columns)
 
+    def kinds(self, rows: Rows, values: Sequence[str], truths: Sequence[str]) -> Kinds:
+        counted = count_kinds(_table(rows), values, truths)
+        if counted is not None:
+            return counted
+        selection = Selection((Source((rows,)),), (*values, *truths, ROW_COUNT.name))
+        return kinds_of(self.measure(selection, kinds_sql(values, truths)), values, truths)
+
     def finish(self, finishing: Finishing) -> Rows:
         sql, tables = self._select(finishing.rows)
         requests = requests_table(finishing)
@@ -117,13 +127,26 @@ class DriverBackend:
         table = table.rename_columns(schema.names).cast(schema)
         return table if after is None else table.filter(pc.greater(table.column(0), after))
 
+    def size(self, rows: Rows) -> int:
+        table = _table(rows)
+        # Exact numbers take longer than writing a few rows; they are less where rows are a piece of a longer table.
+        whole = int(table.get_total_buffer_size())
+        return whole if whole <= SMALL_BYTES else int(table.nbytes)
+
     def write(self, path: str, rows: Rows) -> Written:
         written = self._files.write_table(path, _table(rows))
-        self._cache.put(path, _table(rows))
+        self._cache.put((path, 0), _table(rows))
+        return written
+
+    def write_parts(self, path: str, rows: Sequence[Rows]) -> tuple[Written, ...]:
+        tables = [_table(part) for part in rows]
+        written = self._files.write_parts(path, tables)
+        for part, table in zip(written, tables, strict=True):
+            self._cache.put((path, part.byte_from), table)
         return written
 
     def forget(self, paths: Iterable[str]) -> None:
-        gone = tuple(paths)
+        gone = frozenset(paths)
         self._cache.forget(gone)
         self._indexes.forget(gone)
 
@@ -151,7 +174,7 @@ class DriverBackend:
                 yield self._cache.get(rows)
             case FinishedRun(file, request, first, last):
                 table = self._cache.get(file)
-                index = self._indexes.get(file.path, partial(runs, table))
+                index = self._indexes.get((file.path, file.byte_from), partial(runs, table))
                 for begin, length in runs_of(index, request, first, last) or [(0, 0)]:
                     yield table.slice(begin, length)
             case _:

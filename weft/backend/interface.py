@@ -9,7 +9,7 @@ Needs: conditions and keys are DuckDB's SQL over the columns of the rows, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -158,6 +158,17 @@ class Finishing:
     roll: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Kinds:
+    """How many different values columns have (NULL is one), for which share of the stream's rows truths are true, and
+    how many groups there are of all these columns; numbers of many rows are estimates.
+    """
+
+    values: Mapping[str, float]
+    shares: Mapping[str, float]
+    groups: float
+
+
 class Backend(Protocol):
     """What works on partial rows; safe to call from several threads. What cannot be computed raises `BackendError`."""
 
@@ -188,6 +199,9 @@ class Backend(Protocol):
     def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
         """Compute aggregates, written as SQL, over all rows of a selection: a value for each aggregate."""
 
+    def kinds(self, rows: Rows, values: Sequence[str], truths: Sequence[str]) -> Kinds:
+        """Count the kinds of partial rows by these columns, of which some hold truths; there is at least a row."""
+
     def finish(self, finishing: Finishing) -> Rows:
         """Finish windows: the windows of a request come together, by their ends, with the roll of the requests."""
 
@@ -207,6 +221,12 @@ class Backend(Protocol):
 
     def write(self, path: str, rows: Rows) -> Written:
         """Write rows as a file, under a name that was never used before."""
+
+    def size(self, rows: Rows) -> int:
+        """How many bytes rows take in a file, about."""
+
+    def write_parts(self, path: str, rows: Sequence[Rows]) -> tuple[Written, ...]:
+        """Write small rows together as the parts of a file, under a name that was never used before."""
 
     def forget(self, paths: Iterable[str]) -> None:
         """Let go of what is kept of files that are gone."""

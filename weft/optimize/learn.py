@@ -1,20 +1,16 @@
-"""What a tick teaches about its stream: how many groups there are, by sketches over the tick's partial rows."""
+"""What a tick teaches about its stream: how many groups there are among the tick's partial rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from weft.aggregates.statistics import ROW_COUNT
-from weft.backend.interface import Backend, Rows, Selection, Source
-from weft.backend.statements import duck_identifier
+from weft.backend.interface import Backend, Rows
 from weft.plan.facts import Facts, Names, is_truth, truth_kinds
 from weft.plan.network import Network, Node
 from weft.store.derive import NewRows
 from weft.store.state import StreamState
 
-VALUE_KINDS = "approx_count_distinct({0}) + max(CAST({0} IS NULL AS INT))"
-TRUE_SHARE = f"coalesce(sum({ROW_COUNT.name}) FILTER (WHERE {{0}}) / sum({ROW_COUNT.name}), 0)"
 # Every tick teaches rows and pace; groups change slowly, so they are counted at first and then now and then.
 FIRST_TICKS, EVERY = 3, 8
 
@@ -65,18 +61,12 @@ def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[
         names = [dimension.name for dimension in node.dimensions]
         if not names or not partial_rows.count:
             continue
-        columns = [duck_identifier(name) for name in names]
-        truths = [is_truth(dimension) for dimension in node.dimensions]
-        of_columns = [
-            (TRUE_SHARE if truth else VALUE_KINDS).format(column)
-            for truth, column in zip(truths, columns, strict=True)
-        ]
-        of_groups = f"approx_count_distinct(hash({', '.join(columns)}))"
-        selection = Selection((Source((partial_rows,)),), (*names, ROW_COUNT.name))
-        *counts, groups = map(float, backend.measure(selection, [*of_columns, of_groups]))
-        for name, truth, count in zip(names, truths, counts, strict=True):
-            seen[frozenset({name})] = truth_kinds(count) if truth else count
-        seen[_names(node)] = min(groups, partial_rows.count) if node.clock.sliced else float(partial_rows.count)
+        truths = [dimension.name for dimension in node.dimensions if is_truth(dimension)]
+        values = [name for name in names if name not in truths]
+        kinds = backend.kinds(partial_rows, values, truths)
+        seen |= {frozenset({name}): count for name, count in kinds.values.items()}
+        seen |= {frozenset({name}): truth_kinds(share) for name, share in kinds.shares.items()}
+        seen[_names(node)] = min(kinds.groups, partial_rows.count) if node.clock.sliced else float(partial_rows.count)
     return seen
 
 

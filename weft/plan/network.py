@@ -104,6 +104,11 @@ class Network:
         return {**self.stored, **{node.id: node for node in self.retired}}
 
     @cached_property
+    def layouts(self) -> Mapping[str, Layout]:
+        """The layout of the rows that each node with files writes now."""
+        return {name: node.layout(self) for name, node in self.with_files.items()}
+
+    @cached_property
     def trees(self) -> Mapping[str, tuple[Slicing, tuple[Sliced, ...]]]:
         """Each tree's slicing and windows."""
         windows: dict[str, set[Sliced]] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 import pyarrow as pa
 
 from weft.segments.files import Files
+from weft.segments.part_reader import PartReader
 from weft.segments.segment import SegmentRow
 
 FILE_BYTES = 512 * 2**20
@@ -47,13 +48,12 @@ class Recent:
                 _, oldest = self._tables.popitem(last=False)
                 self._bytes -= _weight(oldest)
 
-    def forget(self, keys: tuple[str, ...]) -> None:
-        """Let go of the tables of these keys."""
+    def forget(self, paths: Collection[str]) -> None:
+        """Let go of the tables that were in these files; the keys are places in files."""
+        gone = frozenset(paths)
         with self._lock:
-            for key in keys:
-                table = self._tables.pop(key, None)
-                if table is not None:
-                    self._bytes -= _weight(table)
+            for key in [key for key in self._tables if isinstance(key, tuple) and key[0] in gone]:
+                self._bytes -= _weight(self._tables.pop(key))
 
 
 def _weight(table: pa.Table) -> int:
@@ -62,27 +62,30 @@ def _weight(table: pa.Table) -> int:
 
 
 class TableCache:
-    """Decoded files; every read from disk is checked against its checksum."""
+    """Decoded segments; every read from disk is checked against its checksum."""
 
     def __init__(self, files: Files, max_bytes: int = FILE_BYTES, names: Mapping[str, str] | None = None) -> None:
-        self._files = files
+        self._files, self._parts = files, PartReader(files)
         self._recent = Recent(max_bytes)
         self._names = dict(names or {})
 
     def get(self, segment: SegmentRow) -> pa.Table:
-        """The rows of a file, its columns under the names that they have now."""
-        return self._recent.get(segment.path, lambda: self._read(segment))
+        """The rows of a segment, its columns under the names that they have now."""
+        return self._recent.get((segment.path, segment.byte_from), lambda: self._read(segment))
 
     def _read(self, segment: SegmentRow) -> pa.Table:
-        table = self._files.read_table(segment.path, segment.checksum)
+        if segment.is_part:
+            table = self._parts.read(segment)
+        else:
+            table = self._files.read_table(segment.path, segment.checksum)
         if self._names.keys().isdisjoint(table.column_names):
             return table
         return table.rename_columns([self._names.get(name, name) for name in table.column_names])
 
-    def put(self, path: str, table: pa.Table) -> None:
-        """Remember a table that was just written."""
-        self._recent.put(path, table)
+    def put(self, place: tuple[str, int], table: pa.Table) -> None:
+        """Remember a table that was just written at a place of a file."""
+        self._recent.put(place, table)
 
-    def forget(self, paths: tuple[str, ...]) -> None:
+    def forget(self, paths: Collection[str]) -> None:
         """Drop tables whose files are gone."""
         self._recent.forget(paths)

@@ -1,4 +1,6 @@
-"""Segment files: Parquet under a root folder, whole or not there at all, and damage is never read as data.
+"""Segment files under a root folder: whole or not there at all, and damage is never read as data.
+
+A table is a Parquet file, or a part of a file that small tables share (weft/segments/parts.py).
 
 Keeps: a file appears under its name only when it is complete (temporary name, then rename) and, on a local disk, only
 when it is on the disk; a read with the checksum from the catalog returns exactly what was written.
@@ -8,7 +10,6 @@ Needs: a path that the catalog names is not written again; only the leftovers of
 from __future__ import annotations
 
 import errno
-import hashlib
 import logging
 import os
 import re
@@ -20,11 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from weft.errors import StateError
 from weft.failpoint import failpoint
 from weft.feeds.address import is_address
+from weft.segments.encoding import checksum, decode, encode, missing, parse
+from weft.segments.parts import Part, encode_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,19 +40,26 @@ _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\:]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """What the catalog has to know of a file to find it and to trust it."""
+    """What the catalog has to know of a table in a file, whole or a part of it, to find it and to trust it."""
 
     path: str
     bytes: int
     rows: int
     checksum: str
+    byte_from: int = 0
 
 
 class Files(Protocol):
-    """A folder of Parquet files, wherever it is. Paths are relative to its root, with `/` between their parts."""
+    """A folder of files, wherever it is. Paths are relative to its root, with `/` between their parts."""
 
     def write_table(self, path: str, table: pa.Table) -> Written:
         """Write the table as a single file; it appears whole or not at all and replaces a leftover of the same name."""
+
+    def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
+        """Write small tables as the parts of a single file, in their order, as `write_table` writes one."""
+
+    def read_bytes(self, path: str, byte_from: int = 0, length: int | None = None) -> bytes:
+        """So many bytes of a file from a place on, or all to its end; fewer where the file ends before."""
 
     def read_table(
         self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
@@ -94,6 +103,19 @@ class LocalFiles:
             _write_durably(target, data)
         return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
 
+    def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
+        target = self._local_path(path)
+        data, parts = encode_parts(tables)
+        with _disk_errors(path):
+            _write_durably(target, data)
+        return written_parts(path, parts)
+
+    def read_bytes(self, path: str, byte_from: int = 0, length: int | None = None) -> bytes:
+        file = self._local_path(path)
+        with _disk_errors(path), file.open("rb") as source:
+            source.seek(byte_from)
+            return source.read() if length is None else source.read(length)
+
     def read_table(
         self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:
@@ -103,7 +125,7 @@ class LocalFiles:
                 return decode(path, pa.py_buffer(file.read_bytes()), expected_checksum, columns)
             # Without a checksum only the asked columns are read; every page still carries its own CRC.
             with pa.OSFile(str(file)) as source:
-                return _parse(path, source, columns)
+                return parse(path, source, columns)
 
     def delete(self, paths: Iterable[str]) -> None:
         for file in [self._local_path(path) for path in paths]:
@@ -195,50 +217,12 @@ def temporary_name(path: str) -> str:
     return f"{folder}{slash}.{name}.{uuid.uuid4().hex}.tmp"
 
 
-def encode(table: pa.Table) -> pa.Buffer:
-    """The table as the bytes of a Parquet file."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
-    return sink.getvalue()
-
-
-def checksum(data: pa.Buffer) -> str:
-    """The checksum of the bytes: 128 bits, with the name of the function so that it may change some day."""
-    return f"blake2b:{hashlib.blake2b(data, digest_size=16).hexdigest()}"
-
-
-def decode(path: str, data: pa.Buffer, expected_checksum: str | None, columns: Sequence[str] | None) -> pa.Table:
-    """The table in the bytes of a Parquet file; damage is a StateError that names the path."""
-    if expected_checksum is not None and checksum(data) != expected_checksum:
-        raise damaged(path, f"its {data.size} bytes do not match the checksum {expected_checksum} in the catalog")
-    return _parse(path, pa.BufferReader(data), columns)
-
-
-def damaged(path: str, why: str) -> StateError:
-    """The error of a file that cannot be trusted."""
-    hint = "Restore the file from a backup; the engine serves nothing that it would have to guess."
-    return StateError("segment-damaged", f"segment file {path!r} is damaged: {why}", hint=hint)
-
-
-def missing(path: str) -> StateError:
-    """The error of a file that the catalog names and the disk does not have."""
-    hint = "Restore the file from a backup, and check that nobody else cleans up the state folder."
-    return StateError("segment-missing", f"segment file {path!r} is not there", hint=hint)
-
-
-def _parse(path: str, source: pa.NativeFile, columns: Sequence[str] | None) -> pa.Table:
-    try:
-        with pq.ParquetFile(source, page_checksum_verification=True) as file:
-            known = file.schema_arrow.names
-            unknown = [column for column in columns or () if column not in known]
-            # pyarrow would silently leave out a column that is not there.
-            if unknown:
-                hint = f"It has: {', '.join(known)}."
-                raise StateError("segment-columns", f"segment file {path!r} has no column {unknown[0]!r}", hint=hint)
-            table = file.read(columns=None if columns is None else [*columns])
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, str(error)) from error
-    return table if columns is None else table.select([*columns])
+def written_parts(path: str, parts: Iterable[Part]) -> tuple[Written, ...]:
+    """What the catalog has to know of the parts of a file."""
+    return tuple(
+        Written(path=path, bytes=part.bytes, rows=part.rows, checksum=part.checksum, byte_from=part.byte_from)
+        for part in parts
+    )
 
 
 def _write_durably(target: Path, data: pa.Buffer) -> None:

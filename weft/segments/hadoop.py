@@ -21,17 +21,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from weft.errors import StateError
-from weft.segments.files import (
-    TEMPORARY,
-    Written,
-    checked_path,
-    checksum,
-    damaged,
-    decode,
-    encode,
-    missing,
-    temporary_name,
-)
+from weft.segments.encoding import checksum, damaged, decode, encode, missing
+from weft.segments.files import TEMPORARY, Written, checked_path, temporary_name, written_parts
+from weft.segments.parts import encode_parts
 
 log = logging.getLogger("weft.store")
 
@@ -46,7 +38,9 @@ class HadoopFiles:
         jvm: Any = spark.sparkContext._jvm
         self._hadoop = jvm.org.apache.hadoop.fs
         self._input_stream, self._local_file = jvm.java.io.FileInputStream, jvm.java.io.File
+        self._output_stream = jvm.java.io.FileOutputStream
         self._copy_bytes = jvm.org.apache.hadoop.io.IOUtils.copyBytes
+        self._copy_large = jvm.org.apache.commons.io.IOUtils.copyLarge
         with _storage_errors(root_uri):
             configuration = spark.sparkContext._jsc.hadoopConfiguration()
             root = self._hadoop.Path(root_uri)
@@ -60,8 +54,18 @@ class HadoopFiles:
         return f"HadoopFiles({self._root!r})"
 
     def write_table(self, path: str, table: pa.Table) -> Written:
-        target = self._hadoop_path(path)
         data = encode(table)
+        self._write(path, data)
+        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+
+    def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
+        data, parts = encode_parts(tables)
+        self._write(path, data)
+        return written_parts(path, parts)
+
+    def _write(self, path: str, data: pa.Buffer) -> None:
+        """Write a file under a temporary name, then rename it."""
+        target = self._hadoop_path(path)
         temporary = self._hadoop.Path(f"{self._root}/{temporary_name(path)}")
         with _storage_errors(path), tempfile.NamedTemporaryFile(prefix="weft-") as local:
             local.write(data)
@@ -72,7 +76,20 @@ class HadoopFiles:
             except BaseException:
                 self._fs.delete(temporary, False)
                 raise
-        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+
+    def read_bytes(self, path: str, byte_from: int = 0, length: int | None = None) -> bytes:
+        with _storage_errors(path), tempfile.NamedTemporaryFile(prefix="weft-") as local:
+            source = self._fs.open(self._hadoop_path(path))
+            try:
+                source.seek(byte_from)
+                sink = self._output_stream(local.name)
+                try:
+                    self._copy_large(source, sink, 0, -1 if length is None else length)
+                finally:
+                    sink.close()
+            finally:
+                source.close()
+            return Path(local.name).read_bytes()
 
     def read_table(
         self, path: str, expected_checksum: str | None = None, columns: Sequence[str] | None = None
@@ -202,7 +219,8 @@ def _storage_errors(path: str) -> Iterator[None]:
         said = str(error.java_exception.getMessage())
         if name == "FileNotFoundException":
             raise missing(path) from error
-        if name == "ChecksumException":
+        # A part may be said to begin where a file that was cut off has ended.
+        if name in ("ChecksumException", "EOFException"):
             raise damaged(path, said) from error
         if "No space left" in said or "QuotaExceeded" in name:
             hint = "Free some space; what is committed is untouched."

@@ -64,8 +64,9 @@ def new_rows(
     backend: Backend, network: Network, partials: Mapping[str, Rows], watermark: int | None, batch_id: int
 ) -> NewRows:
     """Return the new rows of every node: a base node's as Spark made them, others merged from their parent's rows."""
+    starts = _slices(backend, network, partials)
     lateness = {
-        tree: judge(_slices(backend, network, tree, partials), slicing, windows, watermark)
+        tree: judge(frozenset(starts.get(tree, ())), slicing, windows, watermark)
         for tree, (slicing, windows) in network.trees.items()
     }
     rows: dict[str, Rows] = {}
@@ -111,10 +112,13 @@ def _without_dead(
     return NewRows({**rows, **alive}, {name: ledger for name, ledger in ledgers.items() if ledger.count}, drops)
 
 
-def _slices(backend: Backend, network: Network, tree: str, partials: Mapping[str, Rows]) -> frozenset[int]:
-    """The slices that a tree has rows of in this tick."""
-    base = (node for node in network.base if node.clock.sliced and node.tree == tree)
-    return frozenset().union(*(backend.starts(partials[node.id]) for node in base))
+def _slices(backend: Backend, network: Network, partials: Mapping[str, Rows]) -> dict[str, set[int]]:
+    """The slices that each tree has rows of in this tick."""
+    starts: dict[str, set[int]] = {}
+    for node in network.base:
+        if node.clock.sliced:
+            starts.setdefault(node.tree, set()).update(backend.starts(partials[node.id]))
+    return starts
 
 
 def _missed(node: Node, lateness: Lateness) -> dict[Sliced, list[int]]:

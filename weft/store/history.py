@@ -69,7 +69,8 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
 
 def activate(waiting: Mapping[str, Needs], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
     """Tell, for queries that take effect with a batch, the batch and the moment from which their windows are whole."""
-    held = {name: state.held(synopsis) for name, synopsis in state.synopses.items()}
+    read = {part.node for needs in waiting.values() for part in needs.parts}
+    held = {name: state.held(state.synopses[name]) for name in read}
     since = {}
     for name, needs in waiting.items():
         moments = (

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlalchemy import BigInteger, Column, Connection, DateTime, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    DateTime,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from weft.store import tables
 from weft.store.longer_names import lengthen_names
@@ -69,10 +81,54 @@ def _lengthen_names_and_add_forms(connection: Connection) -> None:
     ).create(connection)
 
 
+def _add_parts_of_files(connection: Connection) -> None:
+    """Let several segments be in a file: each says where in it, and the file's name alone is not unique any more."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("ALTER TABLE segments ADD COLUMN byte_from BIGINT NOT NULL DEFAULT '0'"))
+        connection.execute(text("ALTER TABLE segments DROP CONSTRAINT segments_path_key"))
+        connection.execute(text("ALTER TABLE segments ADD UNIQUE (path, byte_from)"))
+    else:
+        _replace_segments_of_sqlite(connection)
+    # Rows have a column more than they were summed with: the next write sums all of them anew.
+    connection.execute(text("DELETE FROM meta WHERE key = 'sums'"))
+
+
+def _replace_segments_of_sqlite(connection: Connection) -> None:
+    """Copy the segments into a table without the old constraint, which SQLite cannot drop; no id is given again."""
+    connection.execute(text("ALTER TABLE segments RENAME TO older_segments"))
+    connection.execute(text("DROP INDEX ix_segments_node"))
+    Table(
+        "segments",
+        MetaData(),
+        Column("id", Integer, primary_key=True, autoincrement=True),
+        Column("node", Text, nullable=False, index=True),
+        Column("layout", Text, nullable=False),
+        Column("path", Text, nullable=False),
+        Column("kind", Text, nullable=False),
+        Column("family", Text, nullable=False),
+        Column("rank", Integer, nullable=False),
+        *(Column(name, BigInteger, nullable=False) for name in ("batch_from", "batch_to", "time_from", "time_to")),
+        Column("rows", BigInteger, nullable=False),
+        Column("bytes", BigInteger, nullable=False),
+        Column("checksum", Text, nullable=False),
+        Column("plan", BigInteger, nullable=False, server_default="0"),
+        Column("byte_from", BigInteger, nullable=False, server_default="0"),
+        UniqueConstraint("path", "byte_from"),
+        sqlite_autoincrement=True,
+    ).create(connection)
+    columns = "id, node, layout, path, kind, family, rank, batch_from, batch_to, time_from, time_to"
+    columns += ", rows, bytes, checksum, plan"
+    connection.execute(text(f"INSERT INTO segments ({columns}) SELECT {columns} FROM older_segments"))
+    connection.execute(text("DELETE FROM sqlite_sequence WHERE name = 'segments'"))
+    connection.execute(text("UPDATE sqlite_sequence SET name = 'segments' WHERE name = 'older_segments'"))
+    connection.execute(text("DROP TABLE older_segments"))
+
+
 STEPS = (
     Step(2, frozenset({"dead_letters"}), _add_dead_letters),
     Step(3, frozenset({"plans"}), _add_plans),
     Step(4, frozenset({"forms"}), _lengthen_names_and_add_forms),
+    Step(5, frozenset(), _add_parts_of_files),
 )
 
 

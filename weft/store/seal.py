@@ -48,8 +48,8 @@ def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts,
     if change is None and not expired:
         return None
     change = change or Change(node.id, (), ())
-    gone = {file.path for file in change.removed}
-    removed = (*change.removed, *(file for file in expired if file.path not in gone))
+    gone = {file.id for file in change.removed}
+    removed = (*change.removed, *(file for file in expired if file.id not in gone))
     return replace(change, removed=removed, gone_to=max((file.time_to for file in expired), default=EARLIEST))
 
 

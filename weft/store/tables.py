@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, DateTime, Dialect, Index, Integer, MetaData, Table, Text, UniqueConstraint
 from sqlalchemy.types import TypeDecorator
 
 from weft.segments.segment import SegmentRow
@@ -29,7 +29,7 @@ from weft.store.records import (
     TickRow,
 )
 
-FORMAT = 4
+FORMAT = 5
 """The format of the catalog: a change of these tables raises it by 1, with a step in weft/store/migrations.py."""
 
 
@@ -148,7 +148,7 @@ segments = Table(
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
     Column("node", Text, nullable=False, index=True),
     Column("layout", Text, nullable=False),
-    Column("path", Text, nullable=False, unique=True),
+    Column("path", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("family", Text, nullable=False),
     Column("rank", Integer, nullable=False),
@@ -160,6 +160,8 @@ segments = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("checksum", Text, nullable=False),
     Column("plan", BigInteger, nullable=False, server_default="0"),
+    Column("byte_from", BigInteger, nullable=False, server_default="0"),
+    UniqueConstraint("path", "byte_from"),
     sqlite_autoincrement=True,
 )
 

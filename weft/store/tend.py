@@ -12,10 +12,11 @@ from weft.failpoint import failpoint
 from weft.plan.network import Network, Node
 from weft.segments.files import Files
 from weft.segments.segment import SegmentRow
-from weft.store.change import Change, Product, apply_change, gathered
+from weft.store.change import Change, Product, apply_changes, gathered
 from weft.store.compact import due_results
 from weft.store.ledger import LateReaders, merged_ledgers
 from weft.store.seal import seal
+from weft.store.sparse import moves
 from weft.store.state import StreamState
 from weft.store.storage import Storage
 
@@ -38,7 +39,7 @@ def tend(
     late_readers: Mapping[str, LateReaders],
     storage: Storage,
 ) -> StreamState:
-    """Apply every change that is due; files that leave the state are deleted later, when their lease is over.
+    """Apply all changes that are due in one transaction; files that leave the state are deleted after their lease.
 
     `reach` says how far back each node and each family of finished windows is read, `late_readers` what is asked of
     each node's counts of late rows; families and nodes that are in neither are gone.
@@ -52,10 +53,9 @@ def tend(
                 _tend_ledgers(node, state, late_readers.get(node.id), backend),
                 _tend_results(node, state, reach, backend),
             ]
-    for change in changes:
-        if change is not None:
-            state = apply_change(change, state, storage)
-    return state.without_unused_layouts()
+    due = [change for change in changes if change is not None]
+    due += moves(due, state, storage)
+    return apply_changes(due, state, storage).without_unused_layouts()
 
 
 def sweep(storage: Storage) -> None:

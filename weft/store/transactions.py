@@ -190,7 +190,7 @@ class Writer(Snapshot):
         return self._add_files(list(rows))
 
     def remove_segments(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Take segments out of sight; return their paths, which are garbage from now on.
+        """Take segments out of sight; return the paths of files that hold no other, which are garbage from now on.
 
         All of them must still be there: a merge that lost an input to another engine must not be published.
         """
@@ -302,8 +302,10 @@ class Writer(Snapshot):
                 hint="Only one engine may run on a stream: stop the other one, then restart this one.",
             )
         self._delete(table.c.id, wanted)
-        self.add_garbage(paths)
-        return tuple(sorted(paths))
+        # A file goes with the last that is in it.
+        gone = set(paths) - self._present(table.c.path, paths)
+        self.add_garbage(gone)
+        return tuple(sorted(gone))
 
     def describe_tick(self, stream: str, batch_id: int, detail: Json) -> None:
         """Add to the log what is known of a tick only after its commit: how long it took, and where."""
@@ -339,7 +341,7 @@ class Writer(Snapshot):
     def _present(self, column: Column[Any], wanted: Iterable[str]) -> set[str]:
         present: set[str] = set()
         for chunk in chunks(set(wanted)):
-            present |= set(self._connection.scalars(select(column).where(column.in_(chunk))))
+            present |= set(self._connection.scalars(select(column).where(column.in_(chunk)).distinct()))
         return present
 
 

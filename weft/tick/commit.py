@@ -257,7 +257,7 @@ def _products(
 ) -> Iterator[tuple[str, Product]]:
     """The files of a tick: new rows of every node that has any, and counts of rows that came after the watermark."""
     for node in network.stored.values():
-        rows, layout = new.rows[node.id], node.layout(network)
+        rows, layout = new.rows[node.id], network.layouts[node.id]
         if rows.count:
             yield node.id, tick_product(rows, layout, batch_id)
         if node.id in new.ledgers and watermark is not None:

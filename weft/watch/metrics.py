@@ -62,7 +62,7 @@ def stream_metrics(
         "nodes": len(synopses),
         "state_rows": sum(synopsis.rows for synopsis in synopses),
         "state_bytes": sum(synopsis.bytes for synopsis in synopses),
-        "state_files": sum(len(synopsis.files) for synopsis in synopses),
+        "state_files": len({file.path for synopsis in synopses for file in synopsis.files}),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
         "last_tick": last_tick,
         "plan": dict(plan),
