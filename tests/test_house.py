@@ -37,6 +37,7 @@ COMPUTES = {
         "weft.backend.driver",
         "weft.backend.kinds",
         "weft.backend.runs",
+        "weft.backend.small_merges",
         "weft.backend.tables",
         "weft.spark.batch",
         "weft.terminal.values",
