@@ -38,6 +38,7 @@ COMPUTES = {
         "weft.backend.driver",
         "weft.backend.kinds",
         "weft.backend.runs",
+        "weft.backend.small_merges",
         "weft.backend.tables",
         "weft.spark.batch",
         "weft.spark.pass_kernel",

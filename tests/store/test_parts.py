@@ -14,13 +14,14 @@ import weft
 import weft.testing
 from tests.store.test_files import TABLE, local
 from weft.errors import StateError
-from weft.segments.files import Files, Written
+from weft.segments.files import Files, LocalFiles, Written
 from weft.segments.part_reader import PartReader
 from weft.segments.segment import SegmentRow
 from weft.store import change, sparse, tend
 from weft.store.catalog import Catalog
 
 TABLES = (TABLE, TABLE.slice(0, 0), TABLE.slice(1, 2), TABLE.select(["saddr"]), pa.concat_tables([TABLE] * 9))
+CHUNK = 512
 PATH = "s/parts/7-0123.arrows"
 
 
@@ -64,7 +65,8 @@ def test_a_damaged_part_is_an_error_for_its_readers_only(files: Files) -> None:
     whole = place.read_bytes()
     for spoilt in segments:
         data = bytearray(whole)
-        data[spoilt.byte_from + spoilt.bytes // 2] ^= 0x10
+        spot = spoilt.byte_from + spoilt.bytes // 2
+        data[spot] ^= 0x10
         place.write_bytes(data)
         reader = PartReader(files)
         for segment in segments:
@@ -72,10 +74,15 @@ def test_a_damaged_part_is_an_error_for_its_readers_only(files: Files) -> None:
                 with pytest.raises(StateError) as refused:
                     reader.read(segment)
                 assert refused.value.code == "segment-damaged" and PATH in refused.value.message
-            else:
+            elif isinstance(files, LocalFiles) or spot // CHUNK not in chunks_of(segment):
                 assert reader.read(segment).num_rows == segment.rows
         place.write_bytes(whole)
         assert reader.read(spoilt).num_rows == spoilt.rows, "once restored, it is read again"
+
+
+def chunks_of(segment: SegmentRow) -> range:
+    """What Hadoop reads and verifies together on a local disk, by its own checksums."""
+    return range(segment.byte_from // CHUNK, (segment.byte_from + segment.bytes - 1) // CHUNK + 1)
 
 
 @pytest.mark.parametrize("keep", [0, 1, 100, -1])

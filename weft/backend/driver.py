@@ -22,9 +22,11 @@ from weft.backend.interface import (
     Selection,
     Source,
 )
+from weft.backend.keys import terms
 from weft.backend.kinds import count_kinds, kinds_of, kinds_sql
 from weft.backend.merge import merge_sql
 from weft.backend.runs import runs, runs_of
+from weft.backend.small_merges import merge_few
 from weft.backend.statements import selection_sql
 from weft.backend.tables import TableRows, marked, requests_table, shape_of, shaped, wider_cells, within, without
 from weft.segments.cache import Recent, TableCache
@@ -78,7 +80,10 @@ class DriverBackend:
         sql, tables = self._select(merge.rows)
         if merge.cells:
             tables = {name: wider_cells(table, merge.cells) for name, table in tables.items()}
-        table = self._run(merge_sql(sql, merge.keys, merge.statistics, merge.beside), tables)
+        table = merge_few(next(iter(tables.values())), merge) if _is_plain(merge.rows) else None
+        if table is None:
+            text = merge_sql(sql, terms(merge.keys), merge.statistics, terms(merge.beside))
+            table = self._run(text, tables)
         return TableRows(table if merge.schema is None else conform(table, merge.schema))
 
     def measure(self, selection: Selection, aggregates: Sequence[str]) -> tuple[Any, ...]:
@@ -166,7 +171,11 @@ class DriverBackend:
         return sql, {name: shaped(tables, shape) for name, (_, tables) in named.items()}
 
     def _load(self, source: Source) -> list[pa.Table]:
-        return [within(table, source.span) for rows in source.rows for table in self._tables(rows)]
+        return [
+            within(table, None if _is_inside(rows, source.span) else source.span, source.level)
+            for rows in source.rows
+            for table in self._tables(rows)
+        ]
 
     def _tables(self, rows: SegmentRow | Rows | FinishedRun) -> Iterator[pa.Table]:
         match rows:
@@ -188,6 +197,11 @@ def _is_plain(selection: Selection) -> bool:
     """Whether rows are taken as they are."""
     plain = all(source.where == ALL and not source.beside for source in selection.sources)
     return plain and selection.windows is None and selection.where == ALL and not selection.output
+
+
+def _is_inside(rows: SegmentRow | Rows | FinishedRun, span: tuple[int, int] | None) -> bool:
+    """Whether all rows of a segment start in a span of time, as the catalog says."""
+    return span is not None and isinstance(rows, SegmentRow) and span[0] <= rows.time_from and rows.time_to <= span[1]
 
 
 def _table(rows: Rows) -> pa.Table:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.types import DataType
+from weft.backend.keys import Key, Term
 from weft.plan.dimensions import Cut
 from weft.segments.segment import SegmentRow
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from weft.segments.files import Written
-
-Term = tuple[str, str]
-"""A column as SQL, and its name."""
 
 ALL = "true"
 """The condition that keeps every row."""
@@ -68,14 +66,15 @@ class FinishedRun:
 class Source:
     """The rows of stored files, or fresh rows, that a condition keeps, each with further columns beside its own.
 
-    With a `span` only rows count that start from its first moment to before its second. A column of several values
-    (`unnest`) gives a row for each value.
+    With a `span` only rows count that start from its first moment to before its second, with a `level` only rows of
+    it. A column of several values (`unnest`) gives a row for each value.
     """
 
     rows: tuple[SegmentRow | Rows | FinishedRun, ...]
     where: str = ALL
     beside: tuple[Term, ...] = ()
     span: tuple[int, int] | None = None
+    level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,9 @@ class Merge:
     """
 
     rows: Selection
-    keys: tuple[Term, ...]
+    keys: tuple[Key | Term, ...]
     statistics: tuple[Statistic, ...]
-    beside: tuple[Term, ...] = ()
+    beside: tuple[Key | Term, ...] = ()
     cells: tuple[Cells, ...] = ()
     schema: pa.Schema | None = None
 

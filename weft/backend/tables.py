@@ -61,8 +61,10 @@ def shaped(tables: Iterable[pa.Table], shape: pa.Schema) -> pa.Table:
     return alike[0] if len(alike) == 1 else pa.concat_tables(alike, promote_options="default")
 
 
-def within(rows: pa.Table, span: tuple[int, int] | None) -> pa.Table:
-    """Keep the rows that start in a span of time."""
+def within(rows: pa.Table, span: tuple[int, int] | None, level: int | None = None) -> pa.Table:
+    """Keep the rows that start in a span of time, and of these the rows of a level."""
+    if level is not None:
+        rows = rows.filter(pc.equal(rows[LEVEL], level))
     if span is None:
         return rows
     return rows.filter(pc.and_(pc.greater_equal(rows[START], span[0]), pc.less(rows[START], span[1])))

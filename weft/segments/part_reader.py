@@ -32,15 +32,14 @@ class PartReader:
 
     def read(self, segment: SegmentRow) -> pa.Table:
         """The rows of a part."""
-        whole = self._whole_file(segment.path)
-        if whole is None:
-            return _decode(segment, self._files.read_bytes(segment.path, segment.byte_from, segment.bytes))
         try:
-            return _decode(segment, whole[segment.byte_from : segment.byte_from + segment.bytes])
+            whole = self._whole_file(segment.path)
+            if whole is not None:
+                return _decode(segment, whole[segment.byte_from : segment.byte_from + segment.bytes])
         except StateError:
-            # The file may have been damaged when it was read, and be restored by now.
+            # Another part may be damaged, or the file was when it was read and is restored by now.
             self._forget(segment.path)
-            return _decode(segment, self._files.read_bytes(segment.path, segment.byte_from, segment.bytes))
+        return _decode(segment, self._files.read_bytes(segment.path, segment.byte_from, segment.bytes))
 
     def _whole_file(self, path: str) -> bytes | None:
         """The bytes of a file of which a part was read before; None where this is the first."""

@@ -26,6 +26,10 @@ from weft.spark.row_sql import row_sql, row_sql_that_may_fail
 
 # The rows of a pass, and the columns that it gives them beside those that it asks for.
 ROWS = "weft_rows"
+# From so many matches of a shape on, rows meet a table of their constants; so many joins are a single statement; and a
+# row is held against so many single predicates by another.
+LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
+Sought = tuple[Match, tuple[Literal, ...]]
 CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
 
 
@@ -129,35 +133,49 @@ class _PassMaker:
             values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
             yield Line(node.id, _grouped(node, self._time(node), keys, values, ROWS))
             return
-        shapes: dict[Shape, list[tuple[Match, tuple[Literal, ...]]]] = {}
-        for match in dict(self._network.matches)[node.matches]:
+        yield from self._match_lines(node, dict(self._network.matches)[node.matches])
+
+    def _match_lines(self, node: Node, matches: Iterable[Match]) -> Iterable[Line]:
+        """The rows that each match keeps: shapes of many matches as joins with their constants, all others at once."""
+        shapes: dict[Shape, list[Sought]] = {}
+        for match in matches:
             shape, constants = self._shape(match)
             shapes.setdefault(shape, []).append((match, constants))
-        for shape, members in shapes.items():
-            yield self._matched(node, shape, members)
+        joins = [self._joined(node, shape, sought) for shape, sought in shapes.items() if len(sought) >= LEAST_JOINED]
+        for at in range(0, len(joins), TOGETHER):
+            yield Line(node.id, " UNION ALL ".join(joins[at : at + TOGETHER]))
+        few = [(shape, each) for shape, sought in shapes.items() if len(sought) < LEAST_JOINED for each in sought]
+        for at in range(0, len(few), MOST_LISTED):
+            yield Line(node.id, self._listed(node, few[at : at + MOST_LISTED]))
 
-    def _matched(self, node: Node, shape: Shape, members: list[tuple[Match, tuple[Literal, ...]]]) -> Line:
+    def _joined(self, node: Node, shape: Shape, sought: list[Sought]) -> str:
         """The rows that the predicates of a shape keep, aggregated for each of them."""
-        wanted = frozenset(shape.statistics)
+        table = f"weft_constants{len(self._constants)}"
+        kinds = (BIGINT, *(constant.type for constant in sought[0][1]))
+        rows = [tuple(map(duck_literal, (Literal(match.number, BIGINT), *own))) for match, own in sought]
+        self._constants.append(Constants(table, tuple(map(duck_type, kinds)), tuple(rows)))
+        slots = {f"p{index}": f"{table}.p{index + 1}" for index in range(len(kinds) - 1)}
+        source = f"{ROWS} JOIN {table} ON {self._condition(shape, slots)}"
+        return self._matched(node, source, f"{table}.p0", frozenset(shape.statistics))
+
+    def _listed(self, node: Node, few: list[tuple[Shape, Sought]]) -> str:
+        """The rows that predicates keep, each of which a row is held against: a row comes once for each that does."""
+        numbers = []
+        for shape, (match, constants) in few:
+            slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
+            numbers.append(f"CASE WHEN {self._condition(shape, slots)} THEN CAST({match.number} AS BIGINT) END")
+        every = f"SELECT *, unnest([{', '.join(numbers)}]) AS weft_match FROM {ROWS}"
+        wanted = frozenset(name for shape, _ in few for name in shape.statistics)
+        return self._matched(node, f"({every}) WHERE weft_match IS NOT NULL", "weft_match", wanted)
+
+    def _matched(self, node: Node, source: str, number: str, wanted: frozenset[str]) -> str:
+        """The partial rows of matches; statistics that none of them wants are NULL."""
         values = [
             self._statistic(kept, stored=False) if kept.name in wanted else f"CAST(NULL AS {_stored(kept)})"
             for kept in node.statistics
         ]
-        if len(members) == 1:
-            match, constants = members[0]
-            slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
-            source, number = f"{ROWS} WHERE {self._condition(shape, slots)}", f"CAST({match.number} AS BIGINT)"
-        else:
-            table = f"weft_constants{len(self._constants)}"
-            kinds = (BIGINT, *(constant.type for constant in members[0][1]))
-            rows = tuple(
-                tuple(map(duck_literal, (Literal(match.number, BIGINT), *constants))) for match, constants in members
-            )
-            self._constants.append(Constants(table, tuple(map(duck_type, kinds)), rows))
-            slots = {f"p{index}": f"{table}.p{index + 1}" for index in range(len(kinds) - 1)}
-            source, number = f"{ROWS} JOIN {table} ON {self._condition(shape, slots)}", f"{table}.p0"
         keys = [number if dimension.matches else self._key(dimension) for dimension in node.dimensions]
-        return Line(node.id, _grouped(node, self._time(node), keys, values, source))
+        return _grouped(node, self._time(node), keys, values, source)
 
     def _shape(self, match: Match) -> tuple[Shape, tuple[Literal, ...]]:
         """The shape of a predicate, and its constants; a part that only Spark computes has none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.statements import duck_identifier
+from weft.backend.keys import Constant, Key, Same
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
@@ -155,9 +155,9 @@ def derived(node: Node, rows: Selection, batch_id: int, statistics: tuple[Statis
     """Merge a node's rows from the rows of a finer node; with `statistics`, only these."""
     merged = node.statistics if statistics is None else statistics
     if node.clock.sliced:
-        keys = ((START, START), (LATE, LATE))
+        keys: tuple[Key, ...] = (Same(START), Same(LATE))
     else:
-        keys = ((f"CAST({batch_id} AS BIGINT)", START), (f"CAST({ON_TIME} AS BIGINT)", LATE))
-    dimensions = ((duck_identifier(dimension.name), dimension.name) for dimension in node.dimensions)
+        keys = (Constant(batch_id, START), Constant(ON_TIME, LATE))
+    dimensions = (Same(dimension.name) for dimension in node.dimensions)
     schema = row_schema(node.dimensions, merged)
-    return Merge(rows, (*keys, ("CAST(0 AS TINYINT)", LEVEL), *dimensions), merged, schema=schema)
+    return Merge(rows, (*keys, Constant(0, LEVEL, tiny=True), *dimensions), merged, schema=schema)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import micros
 from weft.backend.interface import Backend, Merge, Rows, Selection, Source
-from weft.backend.statements import duck_identifier
+from weft.backend.keys import Aligned, Constant, Either, Greatest, Key, Same
 from weft.errors import StateError
 from weft.plan.blocks import FAN_OUT, due_blocks, floor_to, span, useful_levels
 from weft.plan.layout import Layout
@@ -103,8 +103,8 @@ def _seal_or_merge(node: Node, state: StreamState, retention: int | None, backen
 
 def _is_before(file: SegmentRow, moment: int, backend: Backend) -> bool:
     """Whether all rows of a file start before a moment; its last row may be long before the end of the file."""
-    if file.time_from >= moment:
-        return False
+    if file.time_from >= moment or file.time_to <= moment:
+        return file.time_from < moment
     newest = backend.stored(file).greatest
     return newest is None or newest < moment
 
@@ -141,8 +141,8 @@ def fresh_slices(sealing: Sealing, ticks: Sequence[SegmentRow], statistics: Sequ
         Source(partly, span=(sealing.before, sealing.after)),
         Source(whole, span=(EARLIEST, sealing.after)),
     )
-    level = f"CAST(CASE WHEN {START} < {sealing.before} THEN {STRAGGLER} ELSE 0 END AS TINYINT)"
-    return _merge(sealing.node, sources, ((START, START), (LATE, LATE), (level, LEVEL)), statistics)
+    level = Either(START, sealing.before, STRAGGLER, 0, LEVEL)
+    return _merge(sealing.node, sources, (Same(START), Same(LATE), level), statistics)
 
 
 def blocks_of_level(
@@ -154,18 +154,17 @@ def blocks_of_level(
 ) -> Merge:
     """Merge the blocks of a level from the rows of the level below."""
     length = span(sealing.unit, level)
-    aligned = f"({START} - (({START} % {length}) + {length}) % {length})"
-    below = Source(tuple(rows), f"{LEVEL} = {level - 1} AND {START} >= {due[0]} AND {START} < {due[1]}")
-    keys = ((aligned, START), (LATE, LATE), (f"CAST({level} AS TINYINT)", LEVEL))
+    below = Source(tuple(rows), span=due, level=level - 1)
+    keys = (Aligned(START, length), Same(LATE), Constant(level, LEVEL, tiny=True))
     return _merge(sealing.node, (below,), keys, statistics)
 
 
 def _merge(
-    node: Node, sources: tuple[Source, ...], keys: tuple[tuple[str, str], ...], statistics: Sequence[Statistic]
+    node: Node, sources: tuple[Source, ...], keys: tuple[Key, ...], statistics: Sequence[Statistic]
 ) -> Merge:
     """Merge the sources by the keys and the node's dimensions."""
     schema = row_schema(node.dimensions, statistics)
-    dimensions = ((duck_identifier(dimension.name), dimension.name) for dimension in node.dimensions)
+    dimensions = (Same(dimension.name) for dimension in node.dimensions)
     rows = Selection(sources, tuple(schema.names), schema)
     return Merge(rows, (*keys, *dimensions), tuple(statistics), schema=schema)
 
@@ -192,7 +191,7 @@ def _merge_totals(node: Node, state: StreamState, cuts_read: Cuts, backend: Back
     if due is None:
         return None
     layout, group = due
-    beside = ((f"max({START})", START), (f"CAST({ON_TIME} AS BIGINT)", LATE), ("CAST(0 AS TINYINT)", LEVEL))
+    beside = (Greatest(START), Constant(ON_TIME, LATE), Constant(0, LEVEL, tiny=True))
     merge = _merge(node, (Source(tuple(group)),), (), stored_statistics(node, layout))
     rows = backend.merge(replace(merge, beside=beside, cells=cells_of(node, layout, cuts_read)))
     return Change(node.id, tuple(group), (gathered(rows, layout, group),))
