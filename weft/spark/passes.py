@@ -8,6 +8,7 @@ meet a table of their constants.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ ROWS = "weft_rows"
 # From so many matches of a shape on, rows meet a table of their constants; so many joins are a single statement; and a
 # row is held against so many single predicates by another.
 LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
+WORD = re.compile(r"\w+")
 Sought = tuple[Match, tuple[Literal, ...]]
 CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
 
@@ -160,13 +162,20 @@ class _PassMaker:
 
     def _listed(self, node: Node, few: list[tuple[Shape, Sought]]) -> str:
         """The rows that predicates keep, each of which a row is held against: a row comes once for each that does."""
-        numbers = []
+        wanted = frozenset(name for shape, _ in few for name in shape.statistics)
+        conditions = []
         for shape, (match, constants) in few:
             slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
-            numbers.append(f"CASE WHEN {self._condition(shape, slots)} THEN CAST({match.number} AS BIGINT) END")
-        every = f"SELECT *, unnest([{', '.join(numbers)}]) AS weft_match FROM {ROWS}"
-        wanted = frozenset(name for shape, _ in few for name in shape.statistics)
-        return self._matched(node, f"({every}) WHERE weft_match IS NOT NULL", "weft_match", wanted)
+            conditions.append((self._condition(shape, slots), f"CAST({match.number} AS BIGINT)"))
+        if len(few) == 1:
+            ((condition, number),) = conditions
+            return self._matched(node, f"{ROWS} WHERE {condition}", number, wanted)
+        numbers = ", ".join(f"CASE WHEN {condition} THEN {number} END" for condition, number in conditions)
+        matched = self._matched(node, "weft_each WHERE weft_match IS NOT NULL", "weft_match", wanted)
+        # DuckDB would copy every column of a row for each predicate, so it is given only those that are read.
+        read = set(WORD.findall(matched)) & {*self._asked, *self._columns, *self._cells, self._time(node)}
+        columns = "".join(f", {name}" for name in sorted(filter(None, read)))
+        return f"WITH weft_each AS (SELECT unnest([{numbers}]) AS weft_match{columns} FROM {ROWS}) {matched}"
 
     def _matched(self, node: Node, source: str, number: str, wanted: frozenset[str]) -> str:
         """The partial rows of matches; statistics that none of them wants are NULL."""
