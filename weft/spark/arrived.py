@@ -22,6 +22,7 @@ from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.guilty import suspects, values_of
 from weft.spark.kernels import Level0
 from weft.spark.level0 import MOMENT
+from weft.spark.parquet_files import ParquetFiles, found
 from weft.spark.passing import may_pass
 from weft.spark.paths import can_be_fetched, is_file
 
@@ -72,7 +73,14 @@ class SparkBatch:
         wrong = self._drift(self._files()) if self._converts else None
         if wrong is not None:
             raise wrong
-        return aggregate(self.rows, level0, self.mark.batch_id)
+        return aggregate(self.rows, level0, self.mark.batch_id, self._parquet_files)
+
+    def _parquet_files(self) -> ParquetFiles | None:
+        """The batch's files, where they are such as a pass reads by itself."""
+        if self.read is None or self.checkpoint is None:
+            return None
+        clock = read_clock(self.rows.sparkSession, self.checkpoint, self._planned)
+        return found(self.stream, self._files(), clock)
 
     def dead_letters(self, count: int) -> DeadLetters:
         """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from weft.plan.network import Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.failure import reason_of
-from weft.spark.kernels import Level0, partials_of, pass_in_driver, pass_in_tasks
+from weft.spark.kernels import Level0, partials_of, pass_in_driver, pass_in_tasks, pass_over_files
 from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
+from weft.spark.parquet_files import ParquetFiles
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
 from weft.spark.texts import valid_texts
@@ -60,13 +61,17 @@ def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, besid
     return rows.select(*columns, time, *(f.col(name) for name in beside if name in rows.columns))
 
 
-def aggregate(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
+Find = Callable[[], ParquetFiles | None]
+"""Finds the files of a batch that a pass may read by itself; None where Spark has to read them."""
+
+
+def aggregate(rows: DataFrame, level0: Level0, batch_id: int, find: Find = lambda: None) -> BatchOutput:
     """The partial rows of a batch, by the kernel that was chosen, and by Spark where that fails."""
     for key, value in BATCH_SETTINGS.items():
         rows.sparkSession.conf.set(key, value)
     while level0.kernel == DUCKDB and level0.nodes:
         try:
-            return _passed(rows, level0, batch_id)
+            return _passed(rows, level0, batch_id, find)
         except Exception as error:
             # Whose fault it is, and what to tell about it, Spark says: it computes the same.
             log.info("batch computed anew", extra={"batch_id": batch_id, "reason": reason_of(error)})
@@ -74,9 +79,13 @@ def aggregate(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
     return _by_statements(rows, level0.statements, batch_id)
 
 
-def _passed(rows: DataFrame, level0: Level0, batch_id: int) -> BatchOutput:
+def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> BatchOutput:
     """Aggregate by a pass of DuckDB."""
-    passes = (pass_in_driver if level0.in_driver else pass_in_tasks)(rows, level0)
+    files = None if level0.work.needs_spark else find()
+    if files is not None:
+        passes = pass_over_files(rows, files, level0)
+    else:
+        passes = (pass_in_driver if level0.in_driver else pass_in_tasks)(rows, level0)
     partials, in_pieces = partials_of(level0, passes, batch_id)
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))

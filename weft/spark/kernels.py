@@ -11,7 +11,7 @@ import logging
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from weft.plan.network import Network, Node
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.failure import CROWDED
 from weft.spark.level0 import MOMENT, Statement, statements
+from weft.spark.parquet_files import ParquetFiles
 from weft.spark.pass_kernel import Passed, PassKernel
 from weft.spark.passes import Pass, pass_over
 from weft.spark.room import POSITION_BITS, room_of
@@ -38,6 +39,9 @@ PIECE_ROWS = 1_000_000
 # More rows than this never go through the driver's process; a batch is sent there that may have twice the rows.
 MOST_DRIVER_ROWS, ROOM_TO_GROW = 400_000, 2
 TOO_MANY = "too many rows for the driver"
+# Of rows that a pass reads from their files by itself the driver takes more: they need not go through Java.
+MOST_DIRECT_ROWS = 1_000_000
+MOST_FAILURES = 3
 # The answer of a task: partial rows of a node as an Arrow stream, and in a row without a node what the piece held.
 ANSWER = "node int, rows bigint, dead bigint, newest bigint, payload binary"
 
@@ -45,16 +49,16 @@ ANSWER = "node int, rows bigint, dead bigint, newest bigint, payload binary"
 class Level0:
     """How the base nodes of a network are computed from rows: by which kernel, and what each kernel is to do.
 
-    A pass that failed is not tried again, as long as the plan is the same.
+    A pass that failed a few times is not tried again, as long as the plan is the same.
     """
 
     def __init__(self, network: Network, kernel: str = SPARK, *, apart: bool = False, in_driver: bool = True) -> None:
         self.network, self.kernel, self.in_driver, self._apart = network, kernel, in_driver, apart
-        self._given_up = False
+        self._failures = 0
 
     def choose(self, kernel: str, rows: float) -> None:
         """Take a kernel for a batch of about so many rows."""
-        self.kernel = SPARK if self._given_up else kernel
+        self.kernel = SPARK if self._failures >= MOST_FAILURES else kernel
         self.in_driver = rows <= MOST_DRIVER_ROWS / ROOM_TO_GROW
 
     def failed(self, error: Exception) -> None:
@@ -62,7 +66,8 @@ class Level0:
         if self.in_driver and TOO_MANY in str(error):
             self.in_driver = False
         else:
-            self.kernel, self._given_up = SPARK, True
+            self.kernel = SPARK
+            self._failures += 1
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -123,6 +128,18 @@ def pass_in_tasks(rows: DataFrame, level0: Level0) -> list[Passed]:
 TASK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
 
 
+def pass_over_files(rows: DataFrame, files: ParquetFiles, level0: Level0) -> list[Passed]:
+    """Run a pass over the files of a batch, in this process or in Spark's tasks, which read them there."""
+    session, work = rows.sparkSession, level0.work
+    if files.rows <= MOST_DIRECT_ROWS:
+        table = checked_texts(files.read(work.plain))
+        return [checked(kernel_of_process(os.cpu_count() or 1).run(work, table), room_of(session))]
+    pickled = pickle.dumps(work)
+    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room_of(session), files)
+    numbers = session.range(0, len(files.pieces), 1, len(files.pieces))
+    return list(_received(numbers.mapInArrow(task, ANSWER).toArrow(), work.nodes))
+
+
 def asked_of(rows: DataFrame, work: Pass) -> DataFrame:
     """The columns that a pass asks for."""
     for key, value in TASK_SETTINGS.items():
@@ -181,14 +198,27 @@ def _run_task(
     pickled: bytes, digest: bytes, room: int, piece_rows: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Run a pass over the rows of a task, piece by piece."""
+    work = _unpickled(pickled, digest)
+    for piece in pieces_of(batches, piece_rows):
+        yield from _answer(checked(kernel_of_process(1).run(work, checked_texts(piece)), room), work)
+
+
+def _run_over_files(
+    pickled: bytes, digest: bytes, room: int, files: ParquetFiles, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Run a pass over the pieces of files whose numbers a task is given."""
+    work = _unpickled(pickled, digest)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            rows = checked_texts(files.read(work.plain, [files.pieces[number]], threads=False))
+            yield from _answer(checked(kernel_of_process(1).run(work, rows), room), work)
+
+
+def _unpickled(pickled: bytes, digest: bytes) -> Pass:
     if digest not in _last:
         _last.clear()
         _last[digest] = pickle.loads(pickled)
-    work, kernel = _last[digest], kernel_of_process(1)
-    nodes = {name: index for index, name in enumerate(dict.fromkeys(line.node for line in work.lines))}
-    for piece in pieces_of(batches, piece_rows):
-        passed = checked(kernel.run(work, checked_texts(piece)), room)
-        yield from _answer(passed, nodes)
+    return _last[digest]
 
 
 def pieces_of(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
@@ -203,8 +233,9 @@ def pieces_of(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table
         yield pa.Table.from_batches(held)
 
 
-def _answer(passed: Passed, nodes: Mapping[str, int]) -> Iterator[pa.RecordBatch]:
+def _answer(passed: Passed, work: Pass) -> Iterator[pa.RecordBatch]:
     """What a pass yields, as rows of ANSWER."""
+    nodes = {name: index for index, name in enumerate(work.nodes)}
     payloads = [
         (nodes[node], _encoded(part)) for node, parts in passed.partials.items() for part in parts if part.num_rows
     ]
@@ -225,7 +256,7 @@ def _encoded(part: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _received(answer: pa.Table, nodes: list[str]) -> Iterator[Passed]:
+def _received(answer: pa.Table, nodes: Sequence[str]) -> Iterator[Passed]:
     """What the tasks answered, piece by piece: a piece begins with the row that counts it."""
     current: Passed | None = None
     for row in answer.to_pylist():

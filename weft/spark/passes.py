@@ -92,6 +92,11 @@ class Pass:
     lines: tuple[Line, ...]
 
     @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes that it makes partial rows of."""
+        return tuple(dict.fromkeys(line.node for line in self.lines))
+
+    @property
     def needs_spark(self) -> bool:
         """Whether any column is computed by Spark."""
         return len(self.asked) > len(self.plain)
