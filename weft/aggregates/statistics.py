@@ -29,13 +29,13 @@ class Statistic:
     where: Expression | None = None
     needs: tuple[Statistic, ...] = ()
 
-    # Sets of statistics are made all the time: the name is worked out once, the trees of expressions are long.
+    # Sets of statistics are made all the time: the text is worked out once, the trees of expressions are long.
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self._text)
 
-    @cached_property
+    @property
     def name(self) -> str:
-        return identity("s", str(self))
+        return identity("s", self._text)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -48,10 +48,14 @@ class Statistic:
         inside = ", ".join(map(spelled, self.arguments)) or "*"
         return f"{SPELLED.get(self.basic, self.basic)}({inside}){filter_text(self.where)}"
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         inside = ", ".join(map(text, self.arguments)) or "*"
         where = f" filter ({text(self.where)})" if self.where is not None else ""
         return f"{self.basic}({inside}){where}"
+
+    def __str__(self) -> str:
+        return self._text
 
 
 # The names that basic statistics have in a query, where these differ from their own.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from weft.algebra.windows import Clock, Sliced
 from weft.optimize.beside import handing_over_soon
 from weft.optimize.policy import Policy
+from weft.optimize.searched import Searched, search_for, searched, searched_on
 from weft.plan.cost import Costs, cheaper_kernel
 from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
@@ -22,7 +23,7 @@ from weft.plan.finish import Family
 from weft.plan.needs import node_id
 from weft.plan.network import Decision, Network, collect
 from weft.plan.placement import Placement
-from weft.plan.search import Search, SearchResult, apart
+from weft.plan.search import Budget, SearchResult, apart
 from weft.plan.shapes import likeness
 from weft.registry.registered import Registered
 
@@ -32,20 +33,13 @@ log = logging.getLogger("weft.plan")
 LEAST_SAVED_SHARE = 0.1
 # A query that moved so often, and still reads what it left each time, stays where it is.
 MOST_PASTS = 8
-# Facts that changed by this factor are a reason to search again; so are this share of the queries.
-DRIFT = 2.0
-CHANGED = 0.1
-
-
-@dataclass(frozen=True)
-class Searched:
-    """A search that is done: its queries, facts, prices and result, and the price of the placements before it."""
-
-    queries: frozenset[str]
-    facts: Facts
-    result: SearchResult
-    now: float
-    costs: Costs
+# A quick look takes so many seconds at most, for so many queries at most; as it sees little, what it finds must save
+# this share of a tick.
+QUICK_SECONDS, MOST_LOOKED_AT, LEAST_SAVED_BY_A_LOOK = 0.1, 1_000, 0.5
+# Whether a quick look places the queries of a stream that never ran, by facts that are only assumed.
+PLACES_BY_ASSUMPTIONS = False
+# A search that somebody asked for may take longer.
+ASKED_SECONDS = 10.0
 
 
 class Optimizer:
@@ -59,6 +53,7 @@ class Optimizer:
         # Grows with every search that is done: what was decided before it may be decided otherwise now.
         self.generation = 0
         self._given_up: frozenset[str] = frozenset()
+        self._looked_at: frozenset[str] = frozenset()
 
     def moves(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
         """The queries that should move, with their new placements; starts a search where a search is due."""
@@ -66,15 +61,28 @@ class Optimizer:
             return _different(queries, {name: Placement() for name in queries})
         if self._sharing == "nothing":
             return _different(queries, apart({name: query.choice for name, query in queries.items()}))
-        if not facts.ticks:
+        if not facts.ticks and not PLACES_BY_ASSUMPTIONS:
             return {}
         moves = self._take(queries)
+        if not moves and self.last is None:
+            moves = self._look(queries, facts)
         if not moves:
             fresh = [name for name, query in queries.items() if query.row.from_batch is None]
             if fresh and self.last is not None:
                 moves = _different(queries, self._place_fresh(queries, fresh, facts))
-        self._search_beside(queries, facts)
+        self._search_beside(queries, facts, moves)
         return moves
+
+    def _look(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
+        """Place queries that nobody placed so far by a quick look, until a search is done."""
+        unplaced = all(query.placement == Placement() and not query.pasts for query in queries.values())
+        if not 0 < len(queries) <= MOST_LOOKED_AT or not unplaced or self._looked_at == frozenset(queries):
+            return {}
+        self._looked_at = frozenset(queries)
+        result = search_for(queries, facts, self.costs).quick(None, Budget(time.monotonic, QUICK_SECONDS))
+        if result.price > (1 - LEAST_SAVED_BY_A_LOOK) * result.everything:
+            return {}
+        return self._told(_different(queries, result.placements), result.price, result.everything)
 
     def _place_fresh(
         self, queries: Mapping[str, Registered], fresh: list[str], facts: Facts
@@ -85,22 +93,23 @@ class Optimizer:
         placed = {name: known[key] for name in fresh if (key := likeness(queries[name].choice)) in known}
         unlike = [name for name in fresh if name not in placed]
         if unlike:
-            placed |= self._search(queries, facts).place(unlike, {**settled, **placed})
+            search, budget = search_for(queries, facts, self.costs), Budget(time.monotonic, QUICK_SECONDS)
+            placed |= search.place(unlike, {**settled, **placed}, budget)
         return placed
 
     def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[SearchResult, dict[str, Placement]]:
         """Search now; the result, and the moves that are worth it."""
-        searched = self._run(queries, facts)
+        done = searched(queries, facts, self.costs, _placements(queries, set()), ASKED_SECONDS)
         if self._sharing != "auto" or not facts.ticks:
-            return searched.result, {}
-        self._done = searched
-        return searched.result, self._take(queries)
+            return done.result, {}
+        self._done = done
+        return done.result, self._take(queries)
 
     def place(self, queries: Mapping[str, Registered], facts: Facts, name: str) -> Placement | None:
         """The placement that a new query among these would get; None where all queries are placed alike."""
         if self._sharing != "auto" or self.last is None:
             return None
-        return self._search(queries, facts).place([name], _placements(queries, {name}))[name]
+        return search_for(queries, facts, self.costs).place([name], _placements(queries, {name}))[name]
 
     def decide(self, queries: Mapping[str, Registered], families: tuple[Family, ...], facts: Facts) -> Decision | None:
         """What is computed from what; None to share all that can be shared."""
@@ -128,35 +137,38 @@ class Optimizer:
         done, self._done = self._done, None
         if done is None:
             return {}
+        went_on = done.turns > 1
         self.last = done
-        self.generation += 1
         moves = _different(queries, {name: done.result.placements[name] for name in queries if name in done.queries})
         if not moves or done.result.price > (1 - LEAST_SAVED_SHARE) * done.now:
-            return {}
-        saved = {"stream": self._stream, "moves": len(moves), "seconds": done.result.price, "before": done.now}
-        log.info("queries move", extra=saved)
+            moves = {}
+        # What is computed from what is decided anew by the facts of a new search.
+        self.generation += bool(moves) or not went_on
+        return self._told(moves, done.result.price, done.now)
+
+    def _told(self, moves: dict[str, Placement], price: float, before: float) -> dict[str, Placement]:
+        if moves:
+            saved = {"stream": self._stream, "moves": len(moves), "seconds": price, "before": before}
+            log.info("queries move", extra=saved)
         return moves
 
-    def _search_beside(self, queries: Mapping[str, Registered], facts: Facts) -> None:
-        """Search in the background when the last search was for other queries or other facts."""
+    def _search_beside(
+        self, queries: Mapping[str, Registered], facts: Facts, moves: Mapping[str, Placement] | None = None
+    ) -> None:
+        """Search in the background when the last search was for other queries or facts, or had too little time."""
         if self._thread is not None and self._thread.is_alive():
             return
         last = self.last
-        if last is not None:
-            names = frozenset(queries)
-            few = len(names ^ last.queries) <= CHANGED * len(names)
-            # What was guessed when it was planned, and is known now, is a reason too.
-            guessed = facts.groups.keys() - last.facts.groups.keys()
-            same = few and not guessed and last.costs == self.costs
-            if same and facts.drift(last.facts, facts.groups) < DRIFT:
-                return
+        before = last if last is not None and last.holds_for(queries, facts, self.costs) else None
+        if before is not None and not before.goes_on(queries):
+            return
         if not queries or self._given_up == frozenset(queries):
             return
 
         def run() -> None:
             try:
                 with handing_over_soon():
-                    self._done = self._run(queries, facts)
+                    self._done = self._run(queries, facts, moves or {}, before)
             except Exception:
                 # A plan is there already; a better plan is not worth a stream.
                 log.exception("plan not searched", extra={"stream": self._stream})
@@ -178,14 +190,16 @@ class Optimizer:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self, queries: Mapping[str, Registered], facts: Facts) -> Searched:
-        costs, now = self.costs, _placements(queries, set())
-        search = Search({name: query.choice for name, query in queries.items()}, facts, costs)
-        result = search.run(now)
-        return Searched(frozenset(queries), facts, result, search.price_of(now), costs)
-
-    def _search(self, queries: Mapping[str, Registered], facts: Facts) -> Search:
-        return Search({name: query.choice for name, query in queries.items()}, facts, self.costs)
+    def _run(
+        self,
+        queries: Mapping[str, Registered],
+        facts: Facts,
+        moves: Mapping[str, Placement],
+        before: Searched | None,
+    ) -> Searched:
+        """Search from where the queries will be after these moves; or go on with the search before."""
+        now = {**_placements(queries, set()), **moves}
+        return searched(queries, facts, self.costs, now) if before is None else searched_on(before, queries, now)
 
 
 def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Sliced]], dict[str, int]]:

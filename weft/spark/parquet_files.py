@@ -1,8 +1,8 @@
-"""The files of a batch as a pass reads them by itself: Parquet on the local disk, with just the declared columns' types.
+"""The files of a batch as a pass reads them by itself: Parquet on the local disk, of just the declared types.
 
-Spark planned the batch and noted its files. What Spark does to a file while it reads it (columns that are missing, other
-types or capitals, old calendars, checksums beside a file, columns in the names of folders) is left to Spark: `found` is
-None then. All declared columns are read, as Spark reads them, so that a damaged page is found whatever is asked.
+Spark planned the batch and noted its files. What Spark does to a file while it reads it (columns that are missing,
+other types or capitals, old calendars, checksums beside a file, columns in the names of folders) is left to Spark:
+`found` is None then. All declared columns are read, as Spark reads them, so that a damaged page is found whatever is asked.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class ParquetFiles:
     event_time: str
     latest: int
 
-    def read(self, plain: Mapping[str, str], pieces: Iterable[Piece] | None = None, *, threads: bool = True) -> pa.Table:
+    def read(
+        self, plain: Mapping[str, str], pieces: Iterable[Piece] | None = None, *, threads: bool = True
+    ) -> pa.Table:
         """The moments of the rows, NULL for rows that are dead, and columns under the names that `plain` gives them."""
         tables = [
             pq.ParquetFile(piece.path).read_row_groups(list(piece.groups), list(self.names), use_threads=threads)

@@ -1,0 +1,74 @@
+"""A search as it was when its time was over: what it found, for whom, and whether it is worth going on with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from weft.plan.cost import Costs
+from weft.plan.facts import Facts
+from weft.plan.placement import Placement
+from weft.plan.search import Budget, Search, SearchResult
+from weft.registry.registered import Registered
+
+# How long a search takes at a time, in seconds, and how often it goes on where it was.
+SEARCH_SECONDS, MOST_TURNS = 1.0, 10
+# Facts that changed by this factor are a reason to search again; so are this share of the queries.
+DRIFT = 2.0
+CHANGED = 0.1
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A search that is done for now: its queries, facts, prices and result, and the price of the placements before it.
+
+    turns: how often it was gone on with.
+    """
+
+    queries: Mapping[str, Registered]
+    facts: Facts
+    costs: Costs
+    result: SearchResult
+    now: float
+    search: Search = field(repr=False)
+    turns: int = 1
+
+    def holds_for(self, queries: Mapping[str, Registered], facts: Facts, costs: Costs) -> bool:
+        """Whether a new search would know nothing else: the same prices, and nearly the same queries and facts."""
+        few = len(queries.keys() ^ self.queries.keys()) <= CHANGED * len(queries)
+        # What was guessed when it was planned, and is known now, is a reason too.
+        guessed = facts.groups.keys() - self.facts.groups.keys()
+        return few and not guessed and self.costs == costs and facts.drift(self.facts, facts.groups) < DRIFT
+
+    def goes_on(self, queries: Mapping[str, Registered]) -> bool:
+        """Whether more time may find more, for exactly the queries that it is about."""
+        if self.result.finished or self.turns >= MOST_TURNS or queries.keys() != self.queries.keys():
+            return False
+        return all(query.row.is_registration_of(self.queries[name].row) for name, query in queries.items())
+
+
+def search_for(queries: Mapping[str, Registered], facts: Facts, costs: Costs) -> Search:
+    """A search that has not begun."""
+    return Search({name: query.choice for name, query in queries.items()}, facts, costs)
+
+
+def searched(
+    queries: Mapping[str, Registered],
+    facts: Facts,
+    costs: Costs,
+    now: Mapping[str, Placement],
+    seconds: float = SEARCH_SECONDS,
+) -> Searched:
+    """Search from where queries are now."""
+    search = search_for(queries, facts, costs)
+    result = search.run(now, Budget(time.monotonic, seconds))
+    return Searched(queries, facts, costs, result, search.price_of(now), search)
+
+
+def searched_on(before: Searched, queries: Mapping[str, Registered], now: Mapping[str, Placement]) -> Searched:
+    """Go on with a search, by the facts that it began with."""
+    search = before.search
+    result = search.run(now, Budget(time.monotonic, SEARCH_SECONDS))
+    turns = before.turns + 1
+    return Searched(queries, before.facts, before.costs, result, search.price_of(now), search, turns)
