@@ -41,6 +41,7 @@ COMPUTES = {
         "weft.backend.small_merges",
         "weft.backend.tables",
         "weft.spark.batch",
+        "weft.spark.parquet_files",
         "weft.spark.pass_kernel",
         "weft.terminal.values",
         "weft.testing.fed",

@@ -76,10 +76,10 @@ def test_until_a_search_is_done_a_quick_look_places_queries(engine: weft.Engine,
     monkeypatch.setattr(optimizing.Optimizer, "_search_beside", lambda *_: None)
     engine.register(RARE, name="rare")
     for number in range(3):
-        assert not engine.registry.query("rare").placement.truths or number > 1
+        assert not engine.registry.query("rare").placement.matches or number > 1
         tick(engine, number)
     moved = engine.registry.query("rare")
-    assert moved.placement.truths and [past.until for past in moved.pasts] == [1], "in the second tick, when it knew the first"
+    assert moved.placement.matches and [past.until for past in moved.pasts] == [1], "in the second tick, when it knew the first"
     assert sum(engine.query("rare").results()["n"].to_pylist()) > 0
 
 
@@ -89,11 +89,11 @@ def test_a_stream_that_never_ran_is_not_guessed_about_unless_somebody_says_so(
     engine.register(RARE, name="rare")
     planner = engine.planner("s")
     planner.move_what_should()
-    assert not engine.registry.query("rare").placement.truths
+    assert not engine.registry.query("rare").placement.matches
     monkeypatch.setattr(optimizing, "PLACES_BY_ASSUMPTIONS", True)
     planner.move_what_should()
     moved = engine.registry.query("rare")
-    assert moved.placement.truths and not moved.pasts, "nothing was stored, so nothing was left"
+    assert moved.placement.matches and not moved.pasts, "nothing was stored, so nothing was left"
 
 
 def test_what_a_bad_plan_stored_goes_when_no_window_reads_it(

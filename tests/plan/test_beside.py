@@ -10,6 +10,7 @@ import pytest
 
 from weft.optimize.beside import SWITCH_SECONDS, handing_over_soon
 from weft.optimize.optimizer import Optimizer
+from weft.optimize.policy import Policy
 from weft.plan.cost import Costs
 from weft.plan.facts import Facts
 
@@ -43,7 +44,7 @@ def test_a_search_beside_ticks_hands_over_soon(monkeypatch: pytest.MonkeyPatch) 
         while not done.is_set():
             sum(range(1000))
 
-    optimizer = Optimizer("s", "auto", Costs())
+    optimizer = Optimizer("s", Policy(), Costs())
     monkeypatch.setattr(optimizer, "_run", compute)
     optimizer._search_beside({"q": None}, Facts())  # type: ignore[dict-item]
     try:

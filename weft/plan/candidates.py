@@ -62,7 +62,7 @@ class Candidates:
         wanted: dict[str, Wanted] = {}
         eager: dict[str, set[Sliced]] = {}
         for name, choice in self._queries.items():
-            needs = choice.truths or choice.shards
+            needs = choice.matched or choice.shards
             for index, part in enumerate(needs.parts):
                 entry = Wanted(needs.window.clock, part.dimensions, name)
                 entry.statistics.update(part.statistics)
@@ -91,16 +91,16 @@ class Candidates:
                 readers[node] = readers.get(node, 0) + 1
         return [sum(seconds[node] / readers[node] for node, _ in nodes) for nodes in of_shapes]
 
-    def alone(self, index: int, truths: bool) -> float:
+    def alone(self, index: int, matched: bool) -> float:
         """The seconds of the stored nodes of a shape in a form, apart from what they are made from."""
-        return sum(self._decider.stored_price(wanted) for wanted in self._shapes[index].form(truths).values())
+        return sum(self._decider.stored_price(wanted) for wanted in self._shapes[index].form(matched).values())
 
     def of(self, placements: Mapping[str, Placement]) -> CandidatePlan:
         """The candidate of these placements; the placement of a shape's first query speaks for all its queries."""
         candidate = []
         for shape in self._shapes:
             placed = next((placements[name] for name in shape.queries if name in placements), Placement())
-            candidate.append((placed.of(shape.window).tree, placed.matches and shape.can_be_truths))
+            candidate.append((placed.of(shape.window).tree, placed.matches and shape.can_match))
         return tuple(candidate)
 
     def placements(self, candidate: CandidatePlan, now: Mapping[str, Placement]) -> dict[str, Placement]:
@@ -126,8 +126,8 @@ class Candidates:
                 names[tree] = next(name for name in fresh if name not in taken)
             given.add(names[tree])
         return {
-            name: Placement(names[tree] if shape.in_trees else "", truths)
-            for (tree, truths), shape in zip(candidate, self._shapes, strict=True)
+            name: Placement(names[tree] if shape.in_trees else "", matched)
+            for (tree, matched), shape in zip(candidate, self._shapes, strict=True)
             for name in shape.queries
         }
 
@@ -147,14 +147,14 @@ class Candidates:
 
     def _nodes_of(self, index: int, placement: ShapePlacement) -> tuple[tuple[str, Wanted], ...]:
         """The nodes of a shape under a placement, each with what the shape wants of it."""
-        tree, truths = placement
-        key = (index, tree, truths)
+        tree, matched = placement
+        key = (index, tree, matched)
         nodes = self._nodes.get(key)
         if nodes is None:
             shape = self._shapes[index]
             home, clock = (tree if shape.in_trees else ""), shape.window.clock
             found = []
-            for dimensions, asked in shape.form(truths).items():
+            for dimensions, asked in shape.form(matched).items():
                 name = self._names.setdefault((dimensions, home, clock), f"n{len(self._names)}")
                 entry = replace(asked, tree=home)
                 found.append((name, entry))

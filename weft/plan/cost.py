@@ -210,7 +210,7 @@ def node_amounts(
     Nodes have as many partial rows as the facts let expect, or as were measured.
     """
     estimates = estimates_for(network, facts)
-    rows = {node.id: _rows(node, estimates) for node in network.nodes} if measured is None else measured
+    rows = {node.id: _rows(network, node, estimates) for node in network.nodes} if measured is None else measured
     width = width_of(network.base)
     amounts = {
         node.id: amounts_of_node(
@@ -265,7 +265,10 @@ def tests_for(
     return slices + cells + sum(map(is_truth, dimensions))
 
 
-def _rows(node: Node, estimates: Estimates) -> float:
-    names = frozenset(dimension.name for dimension in node.dimensions)
-    return estimates.rows(names, None if node.slicing is None else node.slicing.mean_length())
+def _rows(network: Network, node: Node, estimates: Estimates) -> float:
+    names = frozenset(dimension.name for dimension in node.dimensions if not dimension.matches)
+    length = None if node.slicing is None else node.slicing.mean_length()
+    if node.matches is not None:
+        return estimates.matched_rows(estimates.mask(names), length, network.looked_for(node))
+    return estimates.rows(names, length)
 

@@ -68,19 +68,27 @@ class Decider:
         self._seconds: dict[tuple[str, Width], dict[tuple[object, ...], float]] = {}
 
     def mask(self, dimensions: Dimensions) -> int:
-        """The dimensions as a number."""
+        """The dimensions as a number, but for matches, of which a node says itself how many there are."""
         mask = self._masks.get(dimensions)
         if mask is None:
-            mask = self._masks[dimensions] = self.estimates.mask(dimension.name for dimension in dimensions)
+            names = (dimension.name for dimension in dimensions if not dimension.matches)
+            mask = self._masks[dimensions] = self.estimates.mask(names)
         return mask
 
     def _rows(self, draft: Draft, nodes: Mapping[str, Wanted]) -> dict[str, float]:
         """The partial rows of each node in a tick."""
-        mask, lengths, rows_in = self.mask, draft.lengths, self.estimates.rows_in
+        lengths = draft.lengths
         return {
-            node: rows_in(lengths[wanted.tree] if wanted.clock.sliced else None)[mask(wanted.dimensions)]
+            node: self._rows_of(wanted, lengths[wanted.tree] if wanted.clock.sliced else None)
             for node, wanted in nodes.items()
         }
+
+    def _rows_of(self, wanted: Wanted, length: float | None) -> float:
+        """The partial rows of a node in a tick, in slices of a length."""
+        mask = self.mask(wanted.dimensions)
+        if wanted.matches:
+            return self.estimates.matched_rows(mask, length, wanted.looked_for)
+        return self.estimates.rows_in(length)[mask]
 
     def _group(self, node: str, wanted: Wanted, rows: float) -> BaseGroup:
         """A base node as a group of its own."""
@@ -192,7 +200,7 @@ class Decider:
         """The least seconds of a stored node: as if it were made of a node with as few rows as it has itself."""
         cut = slicing(wanted.windows)
         length = None if cut is None else cut.mean_length()
-        rows = self.estimates.rows_in(length)[self.mask(wanted.dimensions)]
+        rows = self._rows_of(wanted, length)
         return self._node_seconds((rows, rows, _values(wanted), True), Width(0, 0), SPARK)
 
     def _node_seconds(self, load: tuple[Any, ...], width: Width, kernel: str) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.plan.dimensions import Dimension
+from weft.plan.match import LookedFor
 
 Names = frozenset[str]
 
@@ -159,6 +160,11 @@ class Estimates:
     def rows(self, names: Names, slice_length: float | None) -> float:
         """How many partial rows a tick makes by these dimensions, in slices of that length, or without slices."""
         return self.rows_in(slice_length)[self.mask(names)]
+
+    def matched_rows(self, mask: int, slice_length: float | None, sought: LookedFor) -> float:
+        """How many partial rows a node makes that holds just the rows that match, by its other dimensions."""
+        slices = 1.0 if slice_length is None else self.facts.span / slice_length + 1
+        return slices * occupied(self.kinds_of(mask) * sought.matches, self.facts.rows / slices * sought.kept)
 
     def rows_in(self, slice_length: float | None) -> RowsIn:
         """The rows of masks in slices of that length."""

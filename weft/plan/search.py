@@ -70,7 +70,7 @@ class Search:
         self.shapes = shapes_of(queries)
         self._queries = queries
         self._effort = min(effort, max(LEAST_EFFORT, SHAPES_PRICED // max(1, len(self.shapes))))
-        sets = {dimensions for shape in self.shapes for form in (shape.shards, shape.truths) for dimensions in form}
+        sets = {dimensions for shape in self.shapes for form in (shape.shards, shape.matched) for dimensions in form}
         self._decider = decider_for(sets, (form for choice in queries.values() for form in choice.forms), facts, costs)
         self._candidates = Candidates(self.shapes, queries, self._decider)
         self._budget = ENDLESS
@@ -123,15 +123,15 @@ class Search:
         free = []
         for index, shape in enumerate(self.shapes):
             settled = any(name not in names and name in now for name in shape.queries)
-            if not settled and (shape.in_trees or shape.can_be_truths):
+            if not settled and (shape.in_trees or shape.can_match):
                 free.append(index)
-        together = self._with(best, {index: (best[index][0], self.shapes[index].can_be_truths) for index in free})
+        together = self._with(best, {index: (best[index][0], self.shapes[index].can_match) for index in free})
         if together != best and not budget.spent():
             best = min(best, together, key=self._candidates.price)
         for index in free:
             shape = self.shapes[index]
             trees = {shape.own_tree, *(tree for tree, _ in best)} if shape.in_trees else {""}
-            forms = (False, True) if shape.can_be_truths else (False,)
+            forms = (False, True) if shape.can_match else (False,)
             options = [(tree, form) for tree in sorted(trees) for form in forms]
             for option in options:
                 if budget.spent():
@@ -183,9 +183,9 @@ class Search:
 
     def _essentials(self) -> Iterator[CandidatePlan]:
         """Everything whole and together, everything shared, and every shape by itself."""
-        yield tuple(("", shape.can_be_truths) for shape in self.shapes)
+        yield tuple(("", shape.can_match) for shape in self.shapes)
         yield self._candidates.of({})
-        yield tuple((shape.own_tree if shape.in_trees else "", shape.can_be_truths) for shape in self.shapes)
+        yield tuple((shape.own_tree if shape.in_trees else "", shape.can_match) for shape in self.shapes)
 
     def _walk(self) -> Iterator[CandidatePlan]:
         """All that is worth a look, what promises most first; each candidate is considered before the next is made."""
@@ -203,7 +203,7 @@ class Search:
 
     def _change_forms(self) -> Iterator[CandidatePlan]:
         """Keep many predicates at once in the other form: those that promise most, then those with a dimension."""
-        flexible = [index for index, shape in enumerate(self.shapes) if shape.can_be_truths]
+        flexible = [index for index, shape in enumerate(self.shapes) if shape.can_match]
         before: CandidatePlan | None = None
         while flexible and before != self._so_far:
             before = self._so_far
@@ -231,7 +231,7 @@ class Search:
         found: set[Dimension] = set()
         for index in flexible:
             shape = self.shapes[index]
-            found |= frozenset[Dimension]().union(*shape.shards) - frozenset[Dimension]().union(*shape.truths)
+            found |= frozenset[Dimension]().union(*shape.shards) - frozenset[Dimension]().union(*shape.matched)
         kinds = {one: self._decider.estimates.kinds(frozenset({one.name})) for one in found}
         return sorted(by_name(found), key=lambda one: -kinds[one])
 
@@ -242,9 +242,9 @@ class Search:
             before = self._so_far
             shares = self._candidates.shares(before)
             for index in sorted(range(len(self.shapes)), key=lambda index: (-shares[index], index)):
-                shape, (tree, truths) = self.shapes[index], self._so_far[index]
-                if shape.can_be_truths:
-                    yield self._with(self._so_far, {index: (tree, not truths)})
+                shape, (tree, matched) = self.shapes[index], self._so_far[index]
+                if shape.can_match:
+                    yield self._with(self._so_far, {index: (tree, not matched)})
                 others = sorted({tree for tree, _ in self._so_far} | {shape.own_tree}) if shape.in_trees else ()
                 for other in others:
                     best = self._so_far
@@ -271,4 +271,4 @@ class Search:
 
 def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
     """Every query by itself."""
-    return {name: Placement(f"own {name}", choice.truths is not None) for name, choice in queries.items()}
+    return {name: Placement(f"own {name}", choice.matched is not None) for name, choice in queries.items()}

@@ -16,13 +16,13 @@ class Choice:
     """A query as the search sees it: what it needs in either form (None where there is only a single form)."""
 
     shards: Needs
-    truths: Needs | None = None
+    matched: Needs | None = None
     eager: bool = False
 
     @property
     def forms(self) -> tuple[Needs, ...]:
         """What it needs in each form that it has."""
-        return (self.shards,) if self.truths is None else (self.shards, self.truths)
+        return (self.shards,) if self.matched is None else (self.shards, self.matched)
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Shape:
     queries: list[str] = field(default_factory=list)
     # The nodes in either form: dimensions, and what is wanted of each.
     shards: dict[Dimensions, Wanted] = field(default_factory=dict)
-    truths: dict[Dimensions, Wanted] = field(default_factory=dict)
+    matched: dict[Dimensions, Wanted] = field(default_factory=dict)
     eager: bool = False
 
     @property
@@ -42,17 +42,17 @@ class Shape:
         return self.window.clock.sliced
 
     @property
-    def can_be_truths(self) -> bool:
-        return bool(self.truths)
+    def can_match(self) -> bool:
+        return bool(self.matched)
 
     @property
     def own_tree(self) -> str:
         """A tree of the shape's own."""
         return f"own {self.queries[0]}"
 
-    def form(self, truths: bool) -> Mapping[Dimensions, Wanted]:
+    def form(self, matched: bool) -> Mapping[Dimensions, Wanted]:
         """The nodes in a form."""
-        return self.truths if truths else self.shards
+        return self.matched if matched else self.shards
 
 
 def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
@@ -65,15 +65,15 @@ def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
             shape = shapes[key] = Shape(choice.shards.window, eager=choice.eager)
         shape.queries.append(name)
         _want(shape.shards, choice.shards)
-        if choice.truths is not None:
-            _want(shape.truths, choice.truths)
+        if choice.matched is not None:
+            _want(shape.matched, choice.matched)
     return list(shapes.values())
 
 
 def likeness(choice: Choice) -> tuple[object, ...]:
     """What a placement depends on; queries that are alike in it are placed alike."""
     shards = choice.shards
-    return shards.window, choice.eager, choice.truths is None, tuple(part.dimensions for part in shards.parts)
+    return shards.window, choice.eager, choice.matched is None, tuple(part.dimensions for part in shards.parts)
 
 
 def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
