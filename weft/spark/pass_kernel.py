@@ -66,7 +66,8 @@ class PassKernel:
         partials: dict[str, list[pa.Table]] = {}
         with self._lock, self._table_of(work, alive):
             for line in work.lines:
-                part = self._duck.sql(line.sql).to_arrow_table()
+                # As a statement, not as a relation: that would be parsed and bound twice.
+                part = self._duck.execute(line.sql).to_arrow_reader().read_all()
                 partials.setdefault(line.node, []).append(part)
         return Passed(rows.num_rows, dead, pc.max(moments).as_py(), partials)
 
