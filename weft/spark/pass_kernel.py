@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.backend.duck import SETTINGS
+from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
 from weft.plan.slices import Slicing
 from weft.spark.level0 import MOMENT
@@ -75,8 +75,7 @@ class PassKernel:
         """Run a statement in a thread of the pool; DuckDB itself has a single thread work on so few rows."""
         if not hasattr(self._local, "cursor"):
             self._local.cursor = self._duck.cursor()
-        # As a statement, not as a relation: that would be parsed and bound twice.
-        return self._local.cursor.execute(line.sql).to_arrow_reader().read_all()
+        return answer_of(self._local.cursor, line.sql)
 
     @contextmanager
     def _table_of(self, work: Pass, rows: pa.Table) -> Iterator[None]:
