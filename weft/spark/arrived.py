@@ -20,7 +20,7 @@ from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, Dead
 from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.guilty import suspects, values_of
-from weft.spark.kernels import Level0
+from weft.spark.kernels import MOST_DIRECT_ROWS, Level0
 from weft.spark.level0 import MOMENT
 from weft.spark.parquet_files import ParquetFiles, found
 from weft.spark.passing import may_pass
@@ -80,7 +80,7 @@ class SparkBatch:
         if self.read is None or self.checkpoint is None:
             return None
         clock = read_clock(self.rows.sparkSession, self.checkpoint, self._planned)
-        return found(self.stream, self._files(), clock)
+        return found(self.stream, self._files(), clock, MOST_DIRECT_ROWS)
 
     def dead_letters(self, count: int) -> DeadLetters:
         """The batch's dead rows, of which there are `count`, with the reason and the source of every row."""

@@ -11,7 +11,7 @@ import logging
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ TOO_MANY = "too many rows for the driver"
 MOST_DIRECT_ROWS = 1_000_000
 MOST_FAILURES = 3
 # The answer of a task: partial rows of a node as an Arrow stream, and in a row without a node what the piece held.
-ANSWER = "node int, rows bigint, dead bigint, newest bigint, payload binary"
+ANSWER = "node string, rows bigint, dead bigint, newest bigint, payload binary"
 
 
 class Level0:
@@ -121,7 +121,7 @@ def pass_in_tasks(rows: DataFrame, level0: Level0) -> list[Passed]:
     pickled = pickle.dumps(level0.work)
     task = partial(_run_task, pickled, sha256(pickled).digest(), room_of(rows.sparkSession), PIECE_ROWS)
     answer = asked_of(rows, level0.work).mapInArrow(task, ANSWER).toArrow()
-    return list(_received(answer, [node.id for node in level0.nodes]))
+    return list(_received(answer))
 
 
 # Arrow batches of more rows than by default: every batch is a call from Java to Python.
@@ -131,13 +131,13 @@ TASK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
 def pass_over_files(rows: DataFrame, files: ParquetFiles, level0: Level0) -> list[Passed]:
     """Run a pass over the files of a batch, in this process or in Spark's tasks, which read them there."""
     session, work = rows.sparkSession, level0.work
-    if files.rows <= MOST_DIRECT_ROWS:
+    if files.held is not None:
         table = checked_texts(files.read(work.plain))
         return [checked(kernel_of_process(os.cpu_count() or 1).run(work, table), room_of(session))]
     pickled = pickle.dumps(work)
-    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room_of(session), files)
+    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room_of(session), files.in_pieces())
     numbers = session.range(0, len(files.pieces), 1, len(files.pieces))
-    return list(_received(numbers.mapInArrow(task, ANSWER).toArrow(), work.nodes))
+    return list(_received(numbers.mapInArrow(task, ANSWER).toArrow()))
 
 
 def asked_of(rows: DataFrame, work: Pass) -> DataFrame:
@@ -200,7 +200,7 @@ def _run_task(
     """Run a pass over the rows of a task, piece by piece."""
     work = _unpickled(pickled, digest)
     for piece in pieces_of(batches, piece_rows):
-        yield from _answer(checked(kernel_of_process(1).run(work, checked_texts(piece)), room), work)
+        yield from _answer(checked(kernel_of_process(1).run(work, checked_texts(piece)), room))
 
 
 def _run_over_files(
@@ -210,8 +210,8 @@ def _run_over_files(
     work = _unpickled(pickled, digest)
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            rows = checked_texts(files.read(work.plain, [files.pieces[number]], threads=False))
-            yield from _answer(checked(kernel_of_process(1).run(work, rows), room), work)
+            rows = checked_texts(files.read(work.plain, [files.pieces[number]]))
+            yield from _answer(checked(kernel_of_process(1).run(work, rows), room))
 
 
 def _unpickled(pickled: bytes, digest: bytes) -> Pass:
@@ -233,14 +233,13 @@ def pieces_of(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.Table
         yield pa.Table.from_batches(held)
 
 
-def _answer(passed: Passed, work: Pass) -> Iterator[pa.RecordBatch]:
+def _answer(passed: Passed) -> Iterator[pa.RecordBatch]:
     """What a pass yields, as rows of ANSWER."""
-    nodes = {name: index for index, name in enumerate(work.nodes)}
     payloads = [
-        (nodes[node], _encoded(part)) for node, parts in passed.partials.items() for part in parts if part.num_rows
+        (node, _encoded(part)) for node, parts in passed.partials.items() for part in parts if part.num_rows
     ]
     table = {
-        "node": pa.array([None, *(node for node, _ in payloads)], pa.int32()),
+        "node": pa.array([None, *(node for node, _ in payloads)], pa.string()),
         "rows": pa.array([passed.rows, *[None] * len(payloads)], pa.int64()),
         "dead": pa.array([passed.dead, *[None] * len(payloads)], pa.int64()),
         "newest": pa.array([passed.newest, *[None] * len(payloads)], pa.int64()),
@@ -256,7 +255,7 @@ def _encoded(part: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _received(answer: pa.Table, nodes: Sequence[str]) -> Iterator[Passed]:
+def _received(answer: pa.Table) -> Iterator[Passed]:
     """What the tasks answered, piece by piece: a piece begins with the row that counts it."""
     current: Passed | None = None
     for row in answer.to_pylist():
@@ -267,6 +266,6 @@ def _received(answer: pa.Table, nodes: Sequence[str]) -> Iterator[Passed]:
             continue
         assert current is not None
         part = pa.ipc.open_stream(row["payload"]).read_all()
-        current.partials.setdefault(nodes[row["node"]], []).append(part)
+        current.partials.setdefault(row["node"], []).append(part)
     if current is not None:
         yield current

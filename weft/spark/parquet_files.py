@@ -8,9 +8,9 @@ asked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,9 @@ from weft.spark.reading import STREAMING_OPTIONS
 
 LOCAL = "file://"
 # What a file's footer says where Spark reads its dates by an old calendar.
-OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+OLD_CALENDARS = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+# Fewer rows are read by a single thread.
+FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Piece:
 class ParquetFiles:
     """The files of a batch, how many rows they have, and in which pieces they can be read.
 
-    latest: the last moment that a row may have, by the clock of the batch.
+    latest: the last moment that a row may have, by the clock of the batch. held: all rows, where they are few.
     """
 
     rows: int
@@ -49,18 +51,22 @@ class ParquetFiles:
     names: tuple[str, ...]
     event_time: str
     latest: int
+    held: pa.Table | None = None
 
-    def read(
-        self, plain: Mapping[str, str], pieces: Iterable[Piece] | None = None, *, threads: bool = True
-    ) -> pa.Table:
-        """The moments of the rows, NULL for rows that are dead, and columns under the names that `plain` gives them."""
-        tables = [
-            pq.ParquetFile(piece.path).read_row_groups(list(piece.groups), list(self.names), use_threads=threads)
-            for piece in (self.pieces if pieces is None else pieces)
-        ]
-        table = pa.concat_tables(tables)
+    def read(self, plain: Mapping[str, str], pieces: Iterable[Piece] = ()) -> pa.Table:
+        """The moments of the rows, NULL for rows that are dead, and columns under the names that `plain` gives them.
+
+        All rows that are held, or those of some pieces.
+        """
+        table = self.held
+        if table is None:
+            table = pa.concat_tables(_read(piece.path, self.names, piece.groups) for piece in pieces)
         moments = self._moments(table[self.event_time].cast(pa.int64()))
         return pa.table({MOMENT: moments, **{alias: table[name] for alias, name in plain.items()}})
+
+    def in_pieces(self) -> ParquetFiles:
+        """The same without the rows, for tasks that read them."""
+        return replace(self, held=None)
 
     def _moments(self, moments: pa.ChunkedArray) -> pa.ChunkedArray:
         bounds = pc.min_max(moments)
@@ -71,22 +77,36 @@ class ParquetFiles:
         return pc.if_else(alive, moments, pa.scalar(None, pa.int64()))
 
 
-def found(stream: Stream, addresses: Sequence[str], clock: int) -> ParquetFiles | None:
-    """The files of a batch, None where Spark has to read them; `clock` is that of the batch, in milliseconds."""
-    paths = [address.removeprefix(LOCAL) for address in addresses]
-    if not _is_plain(stream) or not addresses or any(map(_is_odd, addresses, paths)):
+def found(stream: Stream, addresses: Sequence[str], clock: int, most_held: int) -> ParquetFiles | None:
+    """The files of a batch, None where Spark has to read them; `clock` is that of the batch, in milliseconds.
+
+    Rows are held as long as they are not more than `most_held`: files are opened once, which takes longest of all where
+    they are many and small.
+    """
+    if not _is_plain(stream) or not addresses or any(map(_is_odd, addresses)):
         return None
     schema = {name: arrow_type(kind) for name, kind in stream.columns}
-    rows, pieces = 0, []
-    for path in paths:
+    names, rows = tuple(schema), 0
+    pieces: list[Piece] = []
+    tables: list[pa.Table] = []
+    for address in addresses:
+        path = address.removeprefix(LOCAL)
         with pq.ParquetFile(path) as file:
             metadata = file.metadata
-            if not _is_declared(file.schema_arrow, schema) or set(OLD_CALENDARS) & set(metadata.metadata or {}):
+            if not _is_declared(file.schema_arrow, schema) or OLD_CALENDARS & set(metadata.metadata or {}):
                 return None
             rows += metadata.num_rows
             pieces += [Piece(path, (group,)) for group in range(metadata.num_row_groups)]
+            if rows <= most_held:
+                tables.append(file.read(list(names), use_threads=metadata.num_rows > FEW_ROWS))
     ahead = LAST_MOMENT if stream.max_ahead is None else clock * 1000 + micros(stream.max_ahead)
-    return ParquetFiles(rows, tuple(pieces), tuple(schema), stream.event_time, min(LAST_MOMENT, ahead))
+    held = pa.concat_tables(tables).combine_chunks() if rows <= most_held else None
+    return ParquetFiles(rows, tuple(pieces), names, stream.event_time, min(LAST_MOMENT, ahead), held)
+
+
+def _read(path: str, names: Sequence[str], groups: Sequence[int]) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        return file.read_row_groups(list(groups), list(names), use_threads=False)
 
 
 def _is_plain(stream: Stream) -> bool:
@@ -95,10 +115,10 @@ def _is_plain(stream: Stream) -> bool:
     return (stream.source or "").lower() == "parquet" and options <= STREAMING_OPTIONS
 
 
-def _is_odd(address: str, path: str) -> bool:
+def _is_odd(address: str) -> bool:
     """Whether a file is elsewhere, in a folder that names a column's value, or has a checksum beside it."""
-    folder, name = Path(path).parent, Path(path).name
-    return not address.startswith(f"{LOCAL}/") or "=" in str(folder) or (folder / f".{name}.crc").exists()
+    folder, _, name = address.removeprefix(LOCAL).rpartition("/")
+    return not address.startswith(f"{LOCAL}/") or "=" in folder or os.path.exists(f"{folder}/.{name}.crc")
 
 
 def _is_declared(schema: pa.Schema, declared: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
 from weft.plan.slices import Slicing
 from weft.spark.level0 import MOMENT
-from weft.spark.passes import ROWS, CellColumn, Line, Pass
+from weft.spark.passes import NUMBER, ROWS, CellColumn, Line, Pass, Share
 
 # The share of the machine's memory that a kernel may take; what needs more is left to Spark.
 MEMORY_SHARE = 0.25
@@ -68,7 +68,8 @@ class PassKernel:
         partials: dict[str, list[pa.Table]] = {}
         with self._lock, self._table_of(work, alive):
             for line, part in zip(work.lines, self._pool.map(self._run, work.lines), strict=True):
-                partials.setdefault(line.node, []).append(part)
+                for share in line.shares:
+                    partials.setdefault(share.node, []).append(share_of(part, share, alone=len(line.shares) == 1))
         return Passed(rows.num_rows, dead, pc.max(moments).as_py(), partials)
 
     def _run(self, line: Line) -> pa.Table:
@@ -118,6 +119,15 @@ class PassKernel:
             self._pool.shutdown()
             self._duck.close()
             del self._duck, self._local
+
+
+def share_of(part: pa.Table, share: Share, *, alone: bool) -> pa.Table:
+    """A node's share of what a statement made, its matches under the name that they have there."""
+    if not share.column:
+        return part
+    if not alone:
+        part = part.filter(pc.is_in(part[NUMBER], value_set=pa.array(share.numbers, pa.int64())))
+    return part.rename_columns([share.column if name == NUMBER else name for name in part.column_names])
 
 
 def floors(moments: Numbers, slicing: Slicing) -> Numbers:

@@ -9,7 +9,7 @@ meet a table of their constants.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic
@@ -20,13 +20,12 @@ from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.match import Match, numbered
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
-from weft.segments.rows import row_schema
 from weft.segments.types import duck_literal, duck_type
 from weft.spark.render import spark_sql
 from weft.spark.row_sql import row_sql
 
-# The rows of a pass, and the columns that it gives them beside those that it asks for.
-ROWS = "weft_rows"
+# The rows of a pass, and the column for the numbers of matches in what it makes of them.
+ROWS, NUMBER = "weft_rows", "weft_match"
 # From so many matches of a shape on, rows meet a table of their constants; so many joins are a single statement; and a
 # row is held against so many single predicates by another.
 LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
@@ -68,11 +67,24 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A statement of a pass: a part of the partial rows of a node."""
+class Share:
+    """A node that a statement makes partial rows of: all of its rows, or those of the matches that it looks for.
+
+    column: the node's dimension of matches, under whose name the numbers of matches belong there.
+    """
 
     node: str
+    column: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A statement of a pass, and the nodes that it makes partial rows of: those that differ in nothing but the queries
+    that read them, as where every query has a node of its own."""
+
     sql: str
+    shares: tuple[Share, ...]
 
 
 @dataclass(frozen=True)
@@ -90,11 +102,6 @@ class Pass:
     columns: tuple[tuple[str, str], ...]
     constants: tuple[Constants, ...]
     lines: tuple[Line, ...]
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes that it makes partial rows of."""
-        return tuple(dict.fromkeys(line.node for line in self.lines))
 
     @property
     def needs_spark(self) -> bool:
@@ -118,42 +125,56 @@ class _PassMaker:
         self._columns: dict[str, str] = {}
         self._cells: dict[str, CellColumn] = {}
         self._constants: list[Constants] = []
-        trees = sorted({node.tree: node.slicing for node in self._nodes if node.slicing is not None}.items())
-        self._slices = {tree: SliceColumn(f"weft_slice{index}", each) for index, (tree, each) in enumerate(trees)}
+        # Trees of equal slices share a column.
+        slicings = {node.tree: node.slicing for node in self._nodes if node.slicing is not None}
+        columns = {each: SliceColumn(f"weft_slice{index}", each) for index, each in enumerate(set(slicings.values()))}
+        self._slices = {tree: columns[each] for tree, each in slicings.items()}
 
     def made(self) -> Pass:
         """The pass."""
-        lines = [line for node in self._nodes for line in self._lines(node)]
+        whole: dict[str, list[Share]] = {}
+        sought: dict[tuple[object, ...], list[Node]] = {}
+        for node in self._nodes:
+            if node.matches is None:
+                whole.setdefault(self._whole(node), []).append(Share(node.id))
+            else:
+                others = tuple(dimension for dimension in node.dimensions if not dimension.matches)
+                sought.setdefault((self._time(node), others, node.statistics), []).append(node)
+        lines = [Line(sql, tuple(shares)) for sql, shares in whole.items()]
+        lines += [line for nodes in sought.values() for line in self._match_lines(nodes)]
         return Pass(
             self._asked,
             self._plain,
-            tuple(self._slices.values()),
+            tuple(dict.fromkeys(self._slices.values())),
             tuple(self._cells.values()),
             tuple(self._columns.items()),
             tuple(self._constants),
             tuple(lines),
         )
 
-    def _lines(self, node: Node) -> Iterable[Line]:
-        if node.matches is None:
-            keys = [self._key(dimension) for dimension in node.dimensions]
-            values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
-            yield Line(node.id, _grouped(node, self._time(node), keys, values, ROWS))
-            return
-        yield from self._match_lines(node, dict(self._network.matches)[node.matches])
+    def _whole(self, node: Node) -> str:
+        """The partial rows of a node that every row has a part in."""
+        keys = [self._key(dimension) for dimension in node.dimensions]
+        values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
+        return _grouped(node, self._time(node), keys, values, ROWS)
 
-    def _match_lines(self, node: Node, matches: Iterable[Match]) -> Iterable[Line]:
+    def _match_lines(self, nodes: Sequence[Node]) -> Iterable[Line]:
         """The rows that each match keeps: shapes of many matches as joins with their constants, all others at once."""
-        shapes: dict[Shape, list[Sought]] = {}
-        for match in matches:
+        known, shapes = dict(self._network.matches), dict[Shape, list[Sought]]()
+        of_nodes = {node.id: known[str(node.matches)] for node in nodes}
+        for match in {match.number: match for matches in of_nodes.values() for match in matches}.values():
             shape, constants = self._shape(match)
             shapes.setdefault(shape, []).append((match, constants))
-        joins = [self._joined(node, shape, sought) for shape, sought in shapes.items() if len(sought) >= LEAST_JOINED]
+        shares = tuple(
+            Share(node.id, str(node.matches), tuple(match.number for match in of_nodes[node.id])) for node in nodes
+        )
+        first = nodes[0]
+        joins = [self._joined(first, shape, sought) for shape, sought in shapes.items() if len(sought) >= LEAST_JOINED]
         for at in range(0, len(joins), TOGETHER):
-            yield Line(node.id, " UNION ALL ".join(joins[at : at + TOGETHER]))
+            yield Line(" UNION ALL ".join(joins[at : at + TOGETHER]), shares)
         few = [(shape, each) for shape, sought in shapes.items() if len(sought) < LEAST_JOINED for each in sought]
         for at in range(0, len(few), MOST_LISTED):
-            yield Line(node.id, self._listed(node, few[at : at + MOST_LISTED]))
+            yield Line(self._listed(first, few[at : at + MOST_LISTED]), shares)
 
     def _joined(self, node: Node, shape: Shape, sought: list[Sought]) -> str:
         """The rows that the predicates of a shape keep, aggregated for each of them."""
@@ -284,7 +305,8 @@ class Shape:
 
 def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:
     """The statement of a node: its slice, where it has slices, its dimensions and its statistics."""
-    schema = row_schema(node.dimensions, node.statistics).names[3:]
+    named = (NUMBER if dimension.matches else dimension.name for dimension in node.dimensions)
+    schema = [*named, *(statistic.name for statistic in node.statistics)]
     terms = [*([] if time is None else [time]), *keys]
     columns = [*terms, *values]
     aliases = [*([] if time is None else ["start"]), *schema]
