@@ -13,7 +13,7 @@ import weft
 import weft.testing
 from tests.blocks import blocks_in
 from weft.algebra.windows import micros
-from weft.plan.blocks import cover
+from weft.plan.blocks import FAN_OUT, cover
 from weft.read.reader import Reader
 
 DDL = "ts timestamp, k string, n int"
@@ -28,6 +28,12 @@ def rows(seconds: list[int], n: int = 1) -> pa.Table:
             "n": pa.array([n] * len(seconds), pa.int32()),
         }
     )
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are sealed as soon as many are."""
+    monkeypatch.setattr("weft.store.seal.PATIENCE", FAN_OUT)
 
 
 @pytest.fixture
@@ -150,3 +156,20 @@ def test_units_do_not_depend_on_the_window_that_comes_later(engine: weft.Engine)
     assert set(late.results()["c"].to_pylist()[30:]) == {300}
     assert late.results().num_rows > 80, "it has the windows from before it came"
     assert micros(engine.registry.query("late").needs.window.range) == 300 * SECOND  # type: ignore[union-attr]
+
+
+def test_files_of_few_rows_wait_to_be_sealed_and_files_of_many_do_not(
+    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sealing takes a few statements however few rows there are, which hundreds of small nodes need not pay so often."""
+    monkeypatch.setattr("weft.store.seal.PATIENCE", 3 * FAN_OUT)
+    engine.register(LONG, name="long")
+    sealed = []
+    for tick in range(14):
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
+        sealed.append(synopsis(engine, "long").node.sealed_batch)
+    assert sealed == [-1] * 11 + [11] * 3
+    monkeypatch.setattr("weft.store.seal.FEW_ROWS", 100)
+    for tick in range(14, 18):
+        weft.testing.feed(engine, "s", rows(list(range(tick * 100, tick * 100 + 100))))
+    assert synopsis(engine, "long").node.sealed_batch > 11, "four files that are not small are enough"

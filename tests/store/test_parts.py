@@ -194,6 +194,8 @@ def test_a_node_that_is_sealed_late_does_not_keep_the_files_of_all_others(
 def test_a_damaged_part_that_would_move_keeps_no_tick_from_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Nothing is sealed, which would read it.
+    monkeypatch.setattr("weft.store.seal.PATIENCE", 100)
     with fed_engine(tmp_path / "state") as engine:
         engine.register("SELECT c0, c1, count(*) AS n FROM s GROUP BY window(ts, '1 hour'), c0, c1", name="long")
         for tick in range(6):

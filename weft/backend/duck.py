@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
@@ -14,6 +15,9 @@ import pyarrow as pa
 from weft.backend.functions import install
 from weft.backend.interface import BackendDown, BackendError
 from weft.errors import engine_closed
+
+# Answers are small: to copy them once more takes less than to parse and bind their statements once more.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 # What DuckDB raises when it fails itself; all else is about what it was asked.
 DOWN = (
@@ -65,7 +69,7 @@ class Duck:
             for name, table in tables.items():
                 cursor.register(name, table)
             try:
-                return cursor.sql(sql, params=dict(parameters) if parameters else None).to_arrow_table()
+                return answer_of(cursor, sql, parameters)
             finally:
                 for name in tables:
                     cursor.unregister(name)
@@ -104,6 +108,20 @@ class Duck:
         self._root.close()
         # Spark's callback server keeps the tick, and the tick this object, beyond the end of the interpreter.
         del self._root
+
+
+def answer_of(
+    cursor: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """The answer of a statement, which is not made a relation of: that would be parsed and bound twice."""
+    try:
+        answer: Any = cursor.execute(sql, dict(parameters) if parameters else None)
+        return answer.to_arrow_table()
+    except BaseException:
+        # A statement that was broken off keeps its connection from the next.
+        with suppress(duckdb.Error):
+            cursor.abort()
+        raise
 
 
 def run_on(duck: Duck, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:

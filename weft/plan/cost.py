@@ -221,7 +221,7 @@ def node_amounts(
                 bool(node.readers),
                 sum(visits(window, rows[node.id]) for window in eager.get(node.id, ())),
                 families.get(node.id, 0),
-                network.looked_for(node),
+                network.looked_for[node.matches] if node.matches else NOTHING,
             ),
             facts,
             width,
@@ -269,6 +269,6 @@ def _rows(network: Network, node: Node, estimates: Estimates) -> float:
     names = frozenset(dimension.name for dimension in node.dimensions if not dimension.matches)
     length = None if node.slicing is None else node.slicing.mean_length()
     if node.matches is not None:
-        return estimates.matched_rows(estimates.mask(names), length, network.looked_for(node))
+        return estimates.matched_rows(estimates.mask(names), length, network.looked_for[node.matches])
     return estimates.rows(names, length)
 

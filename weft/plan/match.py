@@ -9,6 +9,7 @@ from math import prod
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Call, Expression, Literal, Slot, conjuncts, identity, text, transform, walk
+from weft.algebra.safety import can_fail
 from weft.plan.dimensions import Dimension
 
 # The hexadecimal digits of the number of a match: it fits 63 bits.
@@ -40,8 +41,9 @@ class Match:
 
     @cached_property
     def lifted(self) -> tuple[Lifted, ...]:
-        """The parts of the predicate, each without its constants."""
-        return tuple(map(lifted, conjuncts(self.where)))
+        """The parts of the predicate, each without its constants; what could fail is a single part, as parts may guard
+        each other."""
+        return (Lifted(self.where, self.where),) if can_fail(self.where) else tuple(map(lifted, conjuncts(self.where)))
 
     @cached_property
     def shape(self) -> tuple[str, ...]:

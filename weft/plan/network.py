@@ -133,9 +133,10 @@ class Network:
         """Which of the nodes that somebody reads could be computed from which, and why others could not."""
         return Finer(self.stored)
 
-    def looked_for(self, node: Node) -> LookedFor:
-        """What the matches cost that are looked for in a node."""
-        return looked_for(dict(self.matches).get(node.matches or "", ()))
+    @cached_property
+    def looked_for(self) -> Mapping[str, LookedFor]:
+        """What the matches cost that are looked for in the nodes with a dimension of matches, by its name."""
+        return {name: looked_for(matches) for name, matches in self.matches}
 
     def refusals(self, node: str) -> Iterator[NotShared]:
         """The nodes that a stored node is not computed from though they have all of its dimensions."""

@@ -2,7 +2,8 @@
 
 Spark planned the batch and noted its files. What Spark does to a file while it reads it (columns that are missing,
 other types or capitals, old calendars, checksums beside a file, columns in the names of folders) is left to Spark:
-`found` is None then. All declared columns are read, as Spark reads them, so that a damaged page is found whatever is asked.
+`found` is None then. All declared columns are read, as Spark reads them, so that a damaged page is found whatever is
+asked.
 """
 
 from __future__ import annotations

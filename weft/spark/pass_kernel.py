@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.backend.duck import SETTINGS
+from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
 from weft.plan.slices import Slicing
 from weft.spark.level0 import MOMENT
-from weft.spark.passes import ROWS, CellColumn, Pass
+from weft.spark.passes import ROWS, CellColumn, Line, Pass
 
 # The share of the machine's memory that a kernel may take; what needs more is left to Spark.
 MEMORY_SHARE = 0.25
@@ -53,6 +54,7 @@ class PassKernel:
         install(self._duck)
         for setting in SETTINGS:
             self._duck.execute(setting)
+        self._pool, self._local = ThreadPoolExecutor(threads, "weft-pass"), threading.local()
         self._prepared: Pass | None = None
         self._lock = threading.Lock()
 
@@ -65,10 +67,15 @@ class PassKernel:
         alive = rows.filter(pc.is_valid(rows[MOMENT])) if dead else rows
         partials: dict[str, list[pa.Table]] = {}
         with self._lock, self._table_of(work, alive):
-            for line in work.lines:
-                part = self._duck.sql(line.sql).to_arrow_table()
+            for line, part in zip(work.lines, self._pool.map(self._run, work.lines), strict=True):
                 partials.setdefault(line.node, []).append(part)
         return Passed(rows.num_rows, dead, pc.max(moments).as_py(), partials)
+
+    def _run(self, line: Line) -> pa.Table:
+        """Run a statement in a thread of the pool; DuckDB itself has a single thread work on so few rows."""
+        if not hasattr(self._local, "cursor"):
+            self._local.cursor = self._duck.cursor()
+        return answer_of(self._local.cursor, line.sql)
 
     @contextmanager
     def _table_of(self, work: Pass, rows: pa.Table) -> Iterator[None]:
@@ -107,8 +114,10 @@ class PassKernel:
     def close(self) -> None:
         """Let go of the DuckDB."""
         with self._lock:
+            # The cursors go with the threads that have them.
+            self._pool.shutdown()
             self._duck.close()
-            del self._duck
+            del self._duck, self._local
 
 
 def floors(moments: Numbers, slicing: Slicing) -> Numbers:

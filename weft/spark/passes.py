@@ -23,7 +23,7 @@ from weft.plan.slices import Slicing
 from weft.segments.rows import row_schema
 from weft.segments.types import duck_literal, duck_type
 from weft.spark.render import spark_sql
-from weft.spark.row_sql import row_sql, row_sql_that_may_fail
+from weft.spark.row_sql import row_sql
 
 # The rows of a pass, and the columns that it gives them beside those that it asks for.
 ROWS = "weft_rows"
@@ -102,16 +102,16 @@ class Pass:
         return len(self.asked) > len(self.plain)
 
 
-def pass_over(network: Network, *, may_fail: bool = False) -> Pass:
-    """The pass of a network. With `may_fail` Spark computes nothing: raises TypeError where only Spark can."""
-    return _PassMaker(network, may_fail=may_fail).made()
+def pass_over(network: Network, *, without_spark: bool = False) -> Pass:
+    """The pass of a network. `without_spark`: raises TypeError for a network with columns that only Spark computes."""
+    return _PassMaker(network, without_spark=without_spark).made()
 
 
 class _PassMaker:
     """Collects the columns of a pass while its statements are written."""
 
-    def __init__(self, network: Network, *, may_fail: bool) -> None:
-        self._network, self._may_fail = network, may_fail
+    def __init__(self, network: Network, *, without_spark: bool) -> None:
+        self._network, self._without_spark = network, without_spark
         self._nodes = (*network.base, *network.counters)
         self._asked: dict[str, str] = {}
         self._plain: dict[str, str] = {}
@@ -248,8 +248,7 @@ class _PassMaker:
         """The expression over the columns that are asked for; where only Spark can compute it, such a column."""
         if self._in_duckdb(expression):
             columns = {name: self._ask(name) for name in sorted(column_names(expression))}
-            write = row_sql_that_may_fail if self._may_fail else row_sql
-            return write(expression, columns, slots)
+            return row_sql(expression, columns, slots)
         name = identity("x", text(expression), str(expression.type))
         self._asked[name] = spark_sql(expression)
         return name
@@ -267,9 +266,9 @@ class _PassMaker:
         """Whether DuckDB computes an expression as Spark does."""
         try:
             columns = {name: "x" for name in column_names(expression)}
-            (row_sql_that_may_fail if self._may_fail else row_sql)(expression, columns)
+            row_sql(expression, columns)
         except (TypeError, SqlError):
-            if self._may_fail:
+            if self._without_spark:
                 raise
             return False
         return True

@@ -1,8 +1,8 @@
 """Expressions over the columns of rows as DuckDB's SQL, where DuckDB computes them exactly as Spark does.
 
 What merges partial rows (weft/backend/operators.py) has rules for the operators that results are made of; here are
-rules for what predicates and group-bys are made of besides. Every rule gives Spark's value for every row, or there is
-none: what is not here, and what can fail on a row, is a column that Spark computes.
+rules for what predicates and group-bys are made of besides. Every rule gives Spark's value for every row, or fails
+where Spark fails, or there is none: what is not here is a column that Spark computes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weft.algebra.expressions import Call, Column, Expression, Literal, Slot, transform
-from weft.algebra.safety import can_fail
 from weft.backend.operators import RULES
 from weft.backend.renderer import Renderer, Rule
 
@@ -54,28 +53,18 @@ ROW_RULES: dict[str, Rule] = {
 }
 
 
-def row_sql(expression: Expression, columns: Mapping[str, str], slots: Mapping[str, str] | None = None) -> str:
-    """The expression over rows as DuckDB's SQL; `columns` holds the SQL of columns, `slots` of slots.
+def row_sql(
+    expression: Expression, columns: Mapping[str, str], slots: Mapping[str, str] | None = None
+) -> str:
+    """The expression over rows as DuckDB's SQL, which fails where Spark's fails.
 
-    Raises TypeError for what only Spark computes as Spark does.
+    `columns` holds the SQL of columns, `slots` of slots. Raises TypeError for what only Spark computes as Spark does.
 
+    >>> from weft.algebra.expressions import Literal
     >>> from weft.algebra.types import BIGINT, BOOLEAN
     >>> row_sql(Call("<", (Literal(5, BIGINT), Column("a b", BIGINT)), BOOLEAN), {"a b": "k0"})
     '(CAST(5 AS BIGINT) < k0)'
     """
-    if can_fail(expression):
-        raise TypeError(f"{expression} may fail on a row, and says why in Spark's words")
-    return _written(expression, columns, slots)
-
-
-def row_sql_that_may_fail(
-    expression: Expression, columns: Mapping[str, str], slots: Mapping[str, str] | None = None
-) -> str:
-    """The expression over rows as DuckDB's SQL, which may fail where Spark's fails."""
-    return _written(expression, columns, slots)
-
-
-def _written(expression: Expression, columns: Mapping[str, str], slots: Mapping[str, str] | None) -> str:
     names = {f"weft column {name}": sql for name, sql in columns.items()}
 
     def slot(part: Expression) -> Expression | None:

@@ -25,9 +25,13 @@ log = logging.getLogger("weft.store")
 
 
 def new_nodes(
-    network: Network, state: StreamState, batch_id: int, backend: Backend
+    network: Network, state: StreamState, batch_id: int, backend: Backend, spacing: Mapping[str, int]
 ) -> tuple[list[NodeRow], list[tuple[str, Product]]]:
-    """Make a row for every node that is not stored yet, and the files that its history is copied into."""
+    """Make a row for every node that is not stored yet, and the files that its history is copied into.
+
+    `spacing` is the time from one partial row of a node to the next: blocks that hold less than a row each are levels
+    for nothing, where slices are far shorter than that.
+    """
     rows, products = [], []
     for node in network.stored.values():
         known = state.synopses.get(node.id)
@@ -41,7 +45,7 @@ def new_nodes(
         copied = None if donor is None else _history(node, donor, state, batch_id, backend)
         products += [(node.id, product) for product in copied or ()]
         moment = _beginning(node, state, batch_id) if donor is None or copied is None else donor.complete_from
-        unit = 1 if node.slicing is None else node.slicing.mean_length()
+        unit = 1 if node.slicing is None else max(node.slicing.mean_length(), spacing.get(node.id, 0))
         definition = {**_describe(node), "unit": unit, "heights": []}
         rows.append(
             NodeRow(

@@ -29,6 +29,9 @@ from weft.store.state import StreamState, Synopsis
 
 log = logging.getLogger("weft.store")
 
+# Sealing takes a few statements whatever there is to seal: files of so few rows together wait until they are so many.
+FEW_ROWS, PATIENCE = 20_000, 4 * FAN_OUT
+
 
 def seal(node: Node, state: StreamState, retention: int | None, cuts_read: Cuts, backend: Backend) -> Change | None:
     """Make the change of a node's files that is due, or None; `retention` is how far back windows are read."""
@@ -76,8 +79,9 @@ def sealing_due(node: Node, state: StreamState) -> Sealing | None:
     synopsis = state.synopses[node.id]
     before = synopsis.node.sealed_time
     after = floor_to(state.watermark, span(synopsis.unit, 1)) if state.watermark is not None else before
-    ticks = sum(file.kind == "tick" for file in synopsis.data)
-    if after <= before or ticks < FAN_OUT:
+    ticks = [file.rows for file in synopsis.data if file.kind == "tick"]
+    # What ticks add to no more only gets older.
+    if after <= before or not synopsis.fed or len(ticks) < (FAN_OUT if sum(ticks) >= FEW_ROWS else PATIENCE):
         return None
     heights = _heights(synopsis, node, before)
     return Sealing(node, state.batch_id, before, synopsis.node.sealed_batch, after, synopsis.unit, heights)

@@ -121,7 +121,7 @@ class FedBatch:
     def aggregate(self, level0: Level0) -> BatchOutput:
         """The partial rows of the base nodes."""
         try:
-            work = pass_over(level0.network, may_fail=True)
+            work = pass_over(level0.network, without_spark=True)
         except (TypeError, SqlError):
             return self.on_spark().aggregate(Level0(level0.network))
         alive = self._alive()
@@ -223,7 +223,7 @@ def _micros(column: pa.ChunkedArray) -> list[Any]:
 def is_portable_network(network: Network) -> bool:
     """Whether a network can be computed without Spark."""
     try:
-        pass_over(network, may_fail=True)
+        pass_over(network, without_spark=True)
     except (TypeError, SqlError):
         return False
     return True

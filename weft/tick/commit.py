@@ -80,7 +80,8 @@ def write(harvest: Harvest, plan: Plan, state: StreamState, storage: Storage) ->
             known = reader.dead_letters(state.stream)
         letters = file_letters(storage.files, state.stream, batch, harvest.letters.table, known)
         failpoint("dead-letters-written")
-    fresh, history = new_nodes(network, state, batch, storage.backend)
+    spacing = {node: int(harvest.facts.span / max(1, rows.count)) for node, rows in harvest.new.rows.items()}
+    fresh, history = new_nodes(network, state, batch, storage.backend, spacing)
     products = (*history, *_products(network, harvest.new, state.watermark, batch))
     version = _version(plan, state, batch)
     segments = write_products(products, state.stream, version.version, storage.backend)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import log2
 
 from weft.backend.interface import Backend
 from weft.failpoint import failpoint, failpoint_soon
 from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan
+from weft.plan.cost import Costs
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
@@ -41,6 +43,7 @@ class ComputeStep:
         self._planner, self._registry, self._backend = planner, registry, backend
         # The plan that was computed last, and how.
         self._level0: tuple[Plan, Level0] | None = None
+        self._chosen: tuple[tuple[Plan, Costs, int], str] | None = None
         self._stopped: list[QueriesStopped] = []
 
     def take_stopped(self) -> list[QueriesStopped]:
@@ -97,8 +100,7 @@ class ComputeStep:
             plan = self._planner.plan()
             level0 = Level0(plan.network, apart=True) if apart else self._level0_of(plan)
             if not apart:
-                facts = facts_of(self._planner.state)
-                level0.choose(self._planner.optimizer.kernel(plan.network, facts), facts.rows)
+                level0.choose(*self._kernel(plan))
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
@@ -109,6 +111,14 @@ class ComputeStep:
             new = merge_step(output, plan.network, watermark, self._backend, batch.mark.batch_id)
         failpoint("merge-after")
         return plan, output, new
+
+    def _kernel(self, plan: Plan) -> tuple[str, float]:
+        """The kernel for the plan's network, and about how many rows a batch has; chosen anew when these change."""
+        facts, costs = facts_of(self._planner.state), self._planner.optimizer.costs
+        chosen_for = plan, costs, round(2 * log2(1 + facts.rows))
+        if self._chosen is None or not _same(self._chosen[0], chosen_for):
+            self._chosen = chosen_for, self._planner.optimizer.kernel(plan.network, facts)
+        return self._chosen[1], facts.rows
 
     def _level0_of(self, plan: Plan) -> Level0:
         """How the plan's network is computed from rows, worked out once a plan."""
@@ -129,6 +139,11 @@ class ComputeStep:
         self._registry.change(failures(queries, reasons), "fail-inside")
         self._stopped.append(QueriesStopped(stream, number, culprits))
         return True
+
+
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Whether two choices were made for the same: plans are not compared part by part."""
+    return one[0] is other[0] and one[1:] == other[1:]
 
 
 def _age(query: Registered) -> tuple[bool, int, datetime, str]:
