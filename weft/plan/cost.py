@@ -7,7 +7,7 @@ is the sum of the products, so the same counts serve planning, the bill of a que
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from math import log2
 from typing import Any
 
@@ -22,6 +22,8 @@ from weft.plan.slices import Slicing
 SPARK, DUCKDB = "spark", "duckdb"
 KERNELS = (SPARK, DUCKDB)
 NOTHING = LookedFor()
+# The seconds of what must not be.
+NEVER = 1e6
 # What holding a row against a predicate takes of what holding it against a shape takes.
 COMPARED = 0.5
 
@@ -57,6 +59,10 @@ class Costs:
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
         return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
+
+    def for_kernel(self, kernel: str) -> Costs:
+        """The prices under which a tick never pays by another kernel."""
+        return replace(self, begin=NEVER) if kernel == SPARK else replace(self, job=NEVER)
 
     def price(self, amounts: Mapping[str, float]) -> float:
         """The seconds that these amounts take."""
