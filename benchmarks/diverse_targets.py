@@ -94,7 +94,7 @@ def _small_round(spark: SparkSession, work: Path, effort: Effort) -> list[tuple[
         run = process(engine, Way("auto", effort.warm_up, effort.budget), "packets")
         query = engine._runners.by_stream["packets"]._query
         assert query is not None
-        triggers = {one.batchId: _moment(one.timestamp) for one in query.recentProgress if one.numInputRows}
+        triggers = {one.batchId: _moment(one.timestamp) for one in query.recentProgress if "addBatch" in one.durationMs}
     say(f"{SMALL:,} rows, {DASHBOARDS:,} dashboards", run)
     found = []
     for numbers in (run.numbers[place] for place in run.steady if run.numbers[place]["batch_id"] in triggers):

@@ -72,28 +72,19 @@ def test_a_search_that_had_too_little_time_is_gone_on_with_a_few_times(
     assert len(set(generations)) <= 2, "and what stays as it is is not planned again"
 
 
-def test_until_a_search_is_done_a_quick_look_places_queries(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimizing.Optimizer, "_search_beside", lambda *_: None)
-    engine.register(RARE, name="rare")
-    for number in range(3):
-        assert not engine.registry.query("rare").placement.matches or number > 1
-        tick(engine, number)
-    moved = engine.registry.query("rare")
-    assert moved.placement.matches and [past.until for past in moved.pasts] == [1], "in the second tick, when it knew the first"
-    assert sum(engine.query("rare").results()["n"].to_pylist()) > 0
-
-
-def test_a_stream_that_never_ran_is_not_guessed_about_unless_somebody_says_so(
+def test_before_the_first_tick_a_quick_look_places_queries(
     engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing is stored for a plan that no look has seen: what the predicate alone reads is never a dimension."""
+    monkeypatch.setattr(optimizing.Optimizer, "_search_beside", lambda *_: None)
     engine.register(RARE, name="rare")
-    planner = engine.planner("s")
-    planner.move_what_should()
-    assert not engine.registry.query("rare").placement.matches
-    monkeypatch.setattr(optimizing, "PLACES_BY_ASSUMPTIONS", True)
-    planner.move_what_should()
-    moved = engine.registry.query("rare")
-    assert moved.placement.matches and not moved.pasts, "nothing was stored, so nothing was left"
+    tick(engine, 0)
+    placed = engine.registry.query("rare")
+    assert placed.placement.matches and not placed.pasts, "nothing was stored, so nothing was left"
+    (node,) = engine.network("s").stored.values()
+    assert node.matches and len(node.dimensions) == 2
+    tick(engine, 1)
+    assert sum(engine.query("rare").results()["n"].to_pylist()) > 0
 
 
 def test_what_a_bad_plan_stored_goes_when_no_window_reads_it(

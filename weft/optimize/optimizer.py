@@ -35,9 +35,7 @@ LEAST_SAVED_SHARE = 0.1
 MOST_PASTS = 8
 # A quick look takes so many seconds at most, for so many queries at most; as it sees little, what it finds must save
 # this share of a tick.
-QUICK_SECONDS, MOST_LOOKED_AT, LEAST_SAVED_BY_A_LOOK = 0.1, 1_000, 0.5
-# Whether a quick look places the queries of a stream that never ran, by facts that are only assumed.
-PLACES_BY_ASSUMPTIONS = False
+QUICK_SECONDS, MOST_LOOKED_AT, LEAST_SAVED_BY_A_LOOK = 0.1, 3_000, 0.5
 # A search that somebody asked for may take longer.
 ASKED_SECONDS = 10.0
 
@@ -61,8 +59,9 @@ class Optimizer:
             return _different(queries, {name: Placement() for name in queries})
         if self._sharing == "nothing":
             return _different(queries, apart({name: query.choice for name, query in queries.items()}))
-        if not facts.ticks and not PLACES_BY_ASSUMPTIONS:
-            return {}
+        if not facts.ticks:
+            # Facts are only assumed: enough to see that predicates have nothing in common, and not to search on.
+            return self._look(queries, facts)
         moves = self._take(queries)
         if not moves and self.last is None:
             moves = self._look(queries, facts)
