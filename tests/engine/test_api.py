@@ -82,7 +82,7 @@ def test_everything_a_script_does_from_the_first_line_to_the_last(tmp_path: Path
         assert [row.bytes for row in query.dataframe().orderBy("saddr").collect()] == result["bytes"].to_pylist()
         assert "reads (proto, saddr): sum(length)" in query.explain() and "stream packets" in engine.explain()
         metrics = engine.metrics()["streams"]["packets"]
-        assert metrics["rows"] == 120 and metrics["ticks"] == 3 and metrics["last_tick"]["jobs"] == 1
+        assert metrics["rows"] == 120 and metrics["ticks"] == 3 and metrics["last_tick"]["jobs"] == 0
         assert [one.name for one in engine.queries()] == ["tcp_bytes"] and engine.query("tcp_bytes").sql == SQL
         query.drop()
         assert engine.queries() == []
@@ -304,7 +304,7 @@ def test_any_hadoop_file_system_will_do(tmp_path: Path, spark: SparkSession) -> 
         query = engine.register("SELECT count(*) AS n FROM packets GROUP BY window(ts, '5 minutes')", name="q")
         engine.run_available()
         assert query.result()["n"].to_pylist() == [20]
-    assert list((tmp_path / "state" / "segments").rglob("*.parquet")) and (tmp_path / "state" / "checkpoints").is_dir()
+    assert list((tmp_path / "state" / "segments").rglob("*.arrows")) and (tmp_path / "state" / "checkpoints").is_dir()
 
 
 def test_a_late_query_has_the_windows_that_others_kept_and_says_from_when(tmp_path: Path, spark: SparkSession) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,12 +30,25 @@ def rows(first: int, count: int = 60) -> pa.Table:
     )
 
 
-def opened(folder: Path, spark: SparkSession, ticks: int = 2) -> weft.Engine:
+# A kernel, what Spark is told about the files so that it reads them itself, and the jobs of a tick without a sort and
+# with one.
+SPARK_READS = {"recursiveFileLookup": "false"}
+KERNELS = pytest.mark.parametrize(
+    ("kernel", "options", "plain", "sorted_"),
+    [("spark", {}, 1, 2), ("duckdb", SPARK_READS, 1, 1), ("duckdb", {}, 0, 0)],
+    ids=["spark", "duckdb", "files"],
+)
+
+
+def opened(
+    folder: Path, spark: SparkSession, ticks: int = 2, kernel: str = "auto", options: Mapping[str, str] | None = None
+) -> weft.Engine:
     for number in range(ticks):
         write_tick(folder / "in", number, rows(number * 60))
-    engine = weft.Engine(folder / "state", spark=spark)
+    engine = weft.Engine(folder / "state", spark=spark, kernel=kernel)
     engine.add_stream(
-        "s", source="parquet", path=folder / "in", schema=DDL, event_time="ts", options={"maxFilesPerTrigger": 1}
+        "s", source="parquet", path=folder / "in", schema=DDL, event_time="ts",
+        options={"maxFilesPerTrigger": 1, **(options or {})},
     )
     return engine
 
@@ -52,20 +66,27 @@ def last_tick(engine: weft.Engine) -> dict[str, object]:
     return dict(engine.metrics()["streams"]["s"]["last_tick"])
 
 
-def test_jobs_per_tick_are_the_same_with_10_and_with_1000_queries(tmp_path: Path, spark: SparkSession) -> None:
+@KERNELS
+def test_jobs_per_tick_are_the_same_with_10_and_with_1000_queries(
+    tmp_path: Path, spark: SparkSession, kernel: str, options: Mapping[str, str], plain: int, sorted_: int
+) -> None:
     jobs = {}
     for count in (10, 1000):
-        with opened(tmp_path / str(count), spark) as engine:
+        with opened(tmp_path / str(count), spark, kernel=kernel, options=options) as engine:
             engine.register_all(varied(count), eager=True)
             engine.run_available()
             jobs[count] = last_tick(engine)["jobs"]
             assert engine.metrics()["queries"] == count
             assert engine.query("q0").result().num_rows == 3
-    assert jobs[10] == jobs[1000] == 1
+    assert jobs[10] == jobs[1000] == plain
 
 
-def test_statistics_that_need_a_sort_cost_one_job_more_however_many(tmp_path: Path, spark: SparkSession) -> None:
-    with opened(tmp_path, spark) as engine:
+@KERNELS
+def test_statistics_that_need_a_sort_cost_one_job_more_however_many(
+    tmp_path: Path, spark: SparkSession, kernel: str, options: Mapping[str, str], plain: int, sorted_: int
+) -> None:
+    """It is Spark that needs a job of its own for them."""
+    with opened(tmp_path, spark, kernel=kernel, options=options) as engine:
         engine.register_all(
             {
                 f"q{place}": f"SELECT n, max(k) AS m, last(k) AS z FROM s WHERE m > {place} "
@@ -74,7 +95,7 @@ def test_statistics_that_need_a_sort_cost_one_job_more_however_many(tmp_path: Pa
             }
         )
         engine.run_available()
-        assert last_tick(engine)["jobs"] == 2
+        assert last_tick(engine)["jobs"] == sorted_
         newest = engine.query("q0").result()
         # The newest closed window has the rows of seconds 100 to 109; of q0, those whose m is above 0.
         assert newest.select(["n", "m", "z"]).to_pylist() == [
@@ -99,10 +120,11 @@ def test_a_stream_without_queries_goes_on(tmp_path: Path, spark: SparkSession) -
         assert total.complete_from == 2 and "every row since tick 2" in total.explain()
 
 
-def test_rows_without_a_time_are_counted_and_left_out(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
+def test_rows_without_a_time_are_counted_and_left_out(tmp_path: Path, spark: SparkSession, kernel: str) -> None:
     table = rows(0)
     timeless = table.set_column(0, "ts", pa.nulls(60, table["ts"].type))
-    with opened(tmp_path, spark) as engine:
+    with opened(tmp_path, spark, kernel=kernel) as engine:
         write_tick(tmp_path / "in", 2, timeless)
         total = engine.register("SELECT count(*) AS n FROM s", name="total")
         engine.register("SELECT count(*) AS n FROM s GROUP BY window(ts, '10 seconds')", name="windows")
@@ -122,8 +144,9 @@ BAD = {
 }
 
 
-def test_a_query_that_fails_on_a_row_stops_alone_and_says_why(tmp_path: Path, spark: SparkSession) -> None:
-    with opened(tmp_path, spark, ticks=3) as engine:
+@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
+def test_a_query_that_fails_on_a_row_stops_alone_and_says_why(tmp_path: Path, spark: SparkSession, kernel: str) -> None:
+    with opened(tmp_path, spark, ticks=3, kernel=kernel) as engine:
         good = engine.register_all(varied(30))
         for name, sql in BAD.items():
             engine.register(sql, name=name)

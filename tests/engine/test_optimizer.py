@@ -197,6 +197,12 @@ def test_an_unknown_way_to_share_is_refused(tmp_path: Path) -> None:
     assert caught.value.code == "bad-sharing"
 
 
+def test_an_unknown_kernel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(weft.EngineError) as caught:
+        weft.Engine(tmp_path, kernel="some")
+    assert caught.value.code == "bad-kernel"
+
+
 @pytest.mark.parametrize("seed", few(range(20), 1))
 def test_answers_do_not_depend_on_how_much_is_shared(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     random = Random(f"sharing {seed}")

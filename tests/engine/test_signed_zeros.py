@@ -47,13 +47,15 @@ QUERIES = (
 )
 
 
-@pytest.fixture(scope="module")
-def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[pa.Table, pa.Table]]:
+@pytest.fixture(scope="module", params=["spark", "duckdb"])
+def answers(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> dict[str, tuple[pa.Table, pa.Table]]:
     """What the engine says of all queries together, rows split over two ticks, and what Spark says, by query."""
     folder: Path = tmp_path_factory.mktemp("zeros")
     rows = pa.Table.from_pylist(ROWS, schema=SCHEMA)
     batch = BatchSpark(spark, rows)
-    with weft.Engine(folder / "state", spark=spark) as engine:
+    with weft.Engine(folder / "state", spark=spark, kernel=request.param) as engine:
         engine.add_stream("s", source="parquet", path=folder / "s", schema="ts timestamp, d double, f float, i int",
                           event_time="ts", watermark="1 hour", max_ahead="any")
         for place, text in enumerate(QUERIES):

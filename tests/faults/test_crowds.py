@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+import weft.spark.kernels
 import weft.spark.room
 from tests.engine.harness import feed
 
@@ -41,7 +42,8 @@ def result_size(spark: SparkSession, size: str) -> Iterator[None]:
 @contextmanager
 def room(spark: SparkSession, size: int) -> Iterator[None]:
     """Another bound for what one task may make."""
-    with patch.object(weft.spark.room, "room_of", lambda session: size):
+    with patch.object(weft.spark.room, "room_of", lambda session: size), \
+            patch.object(weft.spark.kernels, "room_of", lambda session: size):
         yield
 
 
@@ -61,11 +63,13 @@ def many_rows() -> pa.Table:
     (lambda spark: result_size(spark, "200k"), "or more; see spark.driver.maxResultSize (200.0 KiB)"),
     (lambda spark: room(spark, 100_000), " partial rows; see spark.driver.memory"),
 ], ids=["result_size", "room"])
+@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
 def test_a_query_with_too_many_groups_is_stopped_alone(
-    tmp_path: Path, spark: SparkSession, bound: Callable[[SparkSession], AbstractContextManager[None]], setting: str
+    tmp_path: Path, spark: SparkSession, bound: Callable[[SparkSession], AbstractContextManager[None]], setting: str,
+    kernel: str,
 ) -> None:
     rows = many_rows()
-    with weft.Engine(tmp_path / "state", spark=spark) as engine:
+    with weft.Engine(tmp_path / "state", spark=spark, kernel=kernel) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", max_ahead="any",
                           schema="ts timestamp, saddr string, length int")
         engine.register_all(QUERIES)
@@ -82,14 +86,15 @@ def test_a_query_with_too_many_groups_is_stopped_alone(
         }
 
 
-def test_queries_that_have_room_one_by_one_are_computed_so(tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
+def test_queries_that_have_room_one_by_one_are_computed_so(tmp_path: Path, spark: SparkSession, kernel: str) -> None:
     """Nobody is guilty alone, and the batch would come again and again: its nodes are computed one after the other."""
     apart = {
         "addresses": "SELECT saddr, count(*) AS n FROM s GROUP BY saddr",
         "lengths": "SELECT length, count(*) AS n FROM s GROUP BY length",
         "times": "SELECT ts, count(*) AS n FROM s GROUP BY ts",
     }
-    with weft.Engine(tmp_path / "state", spark=spark, sharing="everything") as engine:
+    with weft.Engine(tmp_path / "state", spark=spark, sharing="everything", kernel=kernel) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", max_ahead="any",
                           schema="ts timestamp, saddr string, length int")
         engine.register_all(apart)

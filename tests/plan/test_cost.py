@@ -12,7 +12,7 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Clock
 from weft.plan.bill import bill_of
-from weft.plan.cost import Costs, add, node_amounts
+from weft.plan.cost import DUCKDB, KERNELS, SPARK, Costs, add, node_amounts
 from weft.plan.decide import Decider, Draft, decider_for
 from weft.plan.facts import COUNTLESS, Estimates, Facts, kinds_behind, occupied
 from weft.plan.finer import Dimensions
@@ -144,6 +144,17 @@ def test_predicates_that_nobody_shares_become_matches_and_thresholds_do_not() ->
     assert all(place.matches for place in found.placements.values()) and found.price < 0.8 * found.everything
     many = {f"q{place}": choice(query("a", where=f"WHERE x > {place}")) for place in range(300)}
     assert not any(place.matches for place in Search(many, facts(), Costs()).run().placements.values())
+
+
+def test_a_plan_for_a_given_kernel_is_made_by_its_prices_alone() -> None:
+    """For Spark matches are a job more than all other nodes, in a pass of DuckDB they are a statement."""
+    rare = {f"q{place}": choice(query("a", where=f"WHERE big = {place} AND x <> {place}")) for place in range(10)}
+    rare["groups"] = choice(query("b, c"))
+    known = facts(50_000)
+    found = {kernel: Search(rare, known, COSTS.for_kernel(kernel)).run() for kernel in KERNELS}
+    matched = {kernel: any(place.matches for place in one.placements.values()) for kernel, one in found.items()}
+    assert matched == {SPARK: False, DUCKDB: True}
+    assert all(one.price < 1 for one in found.values()), "what must not be is in no price"
 
 
 def random_queries(random: Random) -> dict[str, Choice]:

@@ -81,7 +81,7 @@ class Optimizer:
         if not 0 < len(queries) <= MOST_LOOKED_AT or not unplaced or self._looked_at == frozenset(queries):
             return {}
         self._looked_at = frozenset(queries)
-        result = search_for(queries, facts, self.costs).quick(None, Budget(time.monotonic, QUICK_SECONDS))
+        result = search_for(queries, facts, self._prices).quick(None, Budget(time.monotonic, QUICK_SECONDS))
         if result.price > (1 - LEAST_SAVED_BY_A_LOOK) * result.everything:
             return {}
         return self._told(_different(queries, result.placements), result.price, result.everything)
@@ -95,13 +95,13 @@ class Optimizer:
         placed = {name: known[key] for name in fresh if (key := likeness(queries[name].choice)) in known}
         unlike = [name for name in fresh if name not in placed]
         if unlike:
-            search, budget = search_for(queries, facts, self.costs), Budget(time.monotonic, QUICK_SECONDS)
+            search, budget = search_for(queries, facts, self._prices), Budget(time.monotonic, QUICK_SECONDS)
             placed |= search.place(unlike, {**settled, **placed}, budget)
         return placed
 
     def optimize(self, queries: Mapping[str, Registered], facts: Facts) -> tuple[SearchResult, dict[str, Placement]]:
         """Search now; the result, and the moves that are worth it."""
-        done = searched(queries, facts, self.costs, _placements(queries, set()), ASKED_SECONDS)
+        done = searched(queries, facts, self._prices, _placements(queries, set()), ASKED_SECONDS)
         if self._sharing != "auto" or not facts.ticks:
             return done.result, {}
         self._done = done
@@ -111,7 +111,7 @@ class Optimizer:
         """The placement that a new query among these would get; None where all queries are placed alike."""
         if self._sharing != "auto" or self.last is None:
             return None
-        return search_for(queries, facts, self.costs).place([name], _placements(queries, {name}))[name]
+        return search_for(queries, facts, self._prices).place([name], _placements(queries, {name}))[name]
 
     def decide(self, queries: Mapping[str, Registered], families: tuple[Family, ...], facts: Facts) -> Decision | None:
         """What is computed from what; None to share all that can be shared."""
@@ -122,7 +122,7 @@ class Optimizer:
         needs = {name: query.needs for name, query in queries.items()}
         wanted = collect(needs)
         eager, often = finished_ahead(families)
-        decider = decider_for((node.dimensions for node in wanted.values()), needs.values(), facts, self.costs)
+        decider = decider_for((node.dimensions for node in wanted.values()), needs.values(), facts, self._prices)
         draft = Draft(wanted, eager, often)
 
         def name(dimensions: Dimensions, clock: Clock, tree: str) -> str:
@@ -133,6 +133,11 @@ class Optimizer:
     def kernel(self, network: Network, facts: Facts) -> str:
         """The kernel that computes a network's base nodes from the rows of a tick."""
         return cheaper_kernel(network, facts, self.costs) if self._kernel == "auto" else self._kernel
+
+    @property
+    def _prices(self) -> Costs:
+        """The prices that plans are made by: a kernel that nobody may use never pays."""
+        return self.costs if self._kernel == "auto" else self.costs.for_kernel(self._kernel)
 
     def _take(self, queries: Mapping[str, Registered]) -> dict[str, Placement]:
         """The moves of the search that is done, if they are worth it and the queries are still the same."""
@@ -161,7 +166,7 @@ class Optimizer:
         if self._thread is not None and self._thread.is_alive():
             return
         last = self.last
-        before = last if last is not None and last.holds_for(queries, facts, self.costs) else None
+        before = last if last is not None and last.holds_for(queries, facts, self._prices) else None
         if before is not None and not before.goes_on(queries):
             return
         if not queries or self._given_up == frozenset(queries):
@@ -202,7 +207,7 @@ class Optimizer:
     ) -> Searched:
         """Search from where the queries will be after these moves; or go on with the search before."""
         now = {**_placements(queries, set()), **moves}
-        return searched(queries, facts, self.costs, now) if before is None else searched_on(before, queries, now)
+        return searched(queries, facts, self._prices, now) if before is None else searched_on(before, queries, now)
 
 
 def finished_ahead(families: Iterable[Family]) -> tuple[dict[str, set[Sliced]], dict[str, int]]:

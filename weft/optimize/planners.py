@@ -47,7 +47,7 @@ class Planners:
             return None
         plan = planner.plan()
         kernel = planner.optimizer.kernel(plan.network, facts)
-        return bill_of(plan.network, plan.amounts(facts, kernel), planner.optimizer.costs)
+        return bill_of(plan.network, plan.amounts(facts, kernel), planner.optimizer.costs, kernel)
 
     def explain(self, sql: str | None, form: str) -> str:
         """The networks of all streams in a form; of a query that is not registered, its proposal."""

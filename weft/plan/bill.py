@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from weft.plan.cost import Costs
+from weft.plan.cost import SPARK, Costs
 from weft.plan.network import Network
 
 
 @dataclass(frozen=True)
 class Bill:
-    """The seconds of a tick by node; the stream's own part is under the empty name."""
+    """The seconds of a tick by node, base nodes by a kernel; the stream's own part is under the empty name."""
 
     network: Network
     nodes: Mapping[str, float]
+    kernel: str = SPARK
 
     @property
     def total(self) -> float:
@@ -42,9 +43,11 @@ class Bill:
         )
 
 
-def bill_of(network: Network, amounts: Mapping[str, Mapping[str, float]], costs: Costs) -> Bill:
-    """The bill for what a tick does."""
-    return Bill(network, {node: costs.price(part) for node, part in amounts.items()})
+def bill_of(
+    network: Network, amounts: Mapping[str, Mapping[str, float]], costs: Costs, kernel: str = SPARK
+) -> Bill:
+    """The bill for what a tick does that a kernel computes from rows."""
+    return Bill(network, {node: costs.price(part) for node, part in amounts.items()}, kernel)
 
 
 def seconds_text(seconds: float) -> str:

@@ -22,6 +22,8 @@ from weft.plan.slices import Slicing
 SPARK, DUCKDB = "spark", "duckdb"
 KERNELS = (SPARK, DUCKDB)
 NOTHING = LookedFor()
+# The seconds of what must not be.
+NEVER = 1e6
 # What holding a row against a predicate takes of what holding it against a shape takes.
 COMPARED = 0.5
 
@@ -62,6 +64,10 @@ class Costs:
     def over_files(self) -> Costs:
         """The same for a stream whose files a pass reads by itself, without a job of Spark's."""
         return replace(self, begin=0.0, carry=self.load)
+
+    def for_kernel(self, kernel: str) -> Costs:
+        """The prices under which a tick never pays by another kernel."""
+        return replace(self, begin=NEVER) if kernel == SPARK else replace(self, job=NEVER)
 
     def price(self, amounts: Mapping[str, float]) -> float:
         """The seconds that these amounts take."""

@@ -10,6 +10,7 @@ from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
+from weft.plan.cost import DUCKDB, SPARK
 from weft.plan.dimensions import Dimension
 from weft.plan.finer import NotShared
 from weft.plan.needs import Needs
@@ -30,7 +31,8 @@ def explain_network(network: Network, bill: Bill | None = None, others: Mapping[
     lines = [f"stream {network.stream}"]
     if bill is not None:
         whole = seconds_text(bill.nodes[""])
-        lines.append(f"  a tick takes about {seconds_text(bill.total)}, {whole} of it for Spark to read its rows")
+        kernel = {SPARK: "Spark", DUCKDB: "DuckDB"}[bill.kernel]
+        lines.append(f"  a tick takes about {seconds_text(bill.total)}, {whole} of it for {kernel} to read its rows")
         lines += [f"  it would take {seconds_text(price)} {what}" for what, price in (others or {}).items()]
     lines += [f"  slices {slices_text(slicing)}" for slicing, _ in network.trees.values()] or ["  slices none"]
     names = {dimension.name: dimension.spelled for node in network.nodes for dimension in node.dimensions}

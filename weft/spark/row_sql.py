@@ -8,11 +8,14 @@ where Spark fails, or there is none: what is not here is a column that Spark com
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import copysign
 
-from weft.algebra.expressions import Call, Column, Expression, Literal, Slot, transform
+from weft.algebra.expressions import Call, Cast, Column, Expression, Literal, Slot, transform, walk
 from weft.backend.operators import RULES
 from weft.backend.renderer import Renderer, Rule
 
+# What is nearer to zero is a zero as a float.
+LEAST_FLOAT = 1e-44
 _ESCAPED = "ESCAPE '\\'"
 
 
@@ -65,9 +68,22 @@ def row_sql(
     >>> row_sql(Call("<", (Literal(5, BIGINT), Column("a b", BIGINT)), BOOLEAN), {"a b": "k0"})
     '(CAST(5 AS BIGINT) < k0)'
     """
+    if any(map(_is_zero_below, walk(expression))):
+        raise TypeError(f"DuckDB may take {expression} for the same expression with the other zero")
     names = {f"weft column {name}": sql for name, sql in columns.items()}
 
     def slot(part: Expression) -> Expression | None:
         return Slot(f"weft column {part.name}", part.type) if isinstance(part, Column) else None
 
     return Renderer({**names, **(slots or {})}, ROW_RULES).sql(transform(expression, slot))
+
+
+def _is_zero_below(part: Expression) -> bool:
+    """Whether a part is the constant -0.0, or may come to it: DuckDB computes `f(-0.0, x)` and `f(0.0, x)` as one."""
+    if not part.type.is_fractional or any(isinstance(inner, Column | Slot) for inner in walk(part)):
+        return False
+    while isinstance(part, Cast):
+        part = part.operand
+    if isinstance(part, Literal) and isinstance(part.value, float):
+        return -LEAST_FLOAT < part.value <= 0 and copysign(1, part.value) < 0
+    return not isinstance(part, Literal) or isinstance(part.value, str)
