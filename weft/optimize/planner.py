@@ -41,7 +41,8 @@ class Planner:
         self._plan: Plan | None = None
         of_files = isinstance(feed, Stream) and (feed.source or "").lower() == "parquet"
         with catalog.read() as snapshot:
-            self.optimizer = Optimizer(feed.name, policy or Policy(), Costs.from_definition(snapshot.costs()), of_files=of_files)
+            costs = Costs.from_definition(snapshot.costs())
+        self.optimizer = Optimizer(feed.name, policy or Policy(), costs, of_files=of_files)
 
     @property
     def last(self) -> Plan | None:
