@@ -170,7 +170,7 @@ def test_prices_are_heard_with_the_next_tick(engine: weft.Engine) -> None:
     # What was searched for with the old prices is searched for again.
     optimizer.wait()
     tick(engine, 5)
-    assert optimizer.last is not None and optimizer.last.costs == Costs(job=100.0)
+    assert optimizer.last is not None and optimizer.last.costs == Costs(job=100.0).over_files()
     settled = optimizer.generation
     tick(engine, 6)
     assert optimizer.generation == settled

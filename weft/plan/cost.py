@@ -49,8 +49,8 @@ class Costs:
     look: float = 6e-9
     hand: float = 3e-8
     derive: float = 2.5e-8
-    node: float = 3.9e-3
-    store: float = 7.3e-8
+    node: float = 4e-4
+    store: float = 5e-8
     family: float = 1.8e-2
     visit: float = 7.3e-8
 
