@@ -19,6 +19,8 @@ _COMPACT_DIGITS = 18
 
 def cast_sql(renderer: Renderer, cast: Cast) -> str:
     """Write a cast that gives what Spark's cast gives, or fails where Spark's fails."""
+    if cast.type == DOUBLE and isinstance(cast.operand, Cast) and _skips_float(cast.operand):
+        cast = Cast(cast.operand.operand, DOUBLE)
     source, target = cast.operand.type, cast.type
     operand = renderer.sql(cast.operand)
     name = duck_type(target)
@@ -39,6 +41,11 @@ def cast_sql(renderer: Renderer, cast: Cast) -> str:
     if source == BOOLEAN and target.is_decimal:
         operand = f"CAST({operand} AS INTEGER)"
     return f"CAST({operand} AS {name})"
+
+
+def _skips_float(inner: Cast) -> bool:
+    """Whether Spark casts to double what was cast: it takes a float for wider than any whole number."""
+    return inner.type.name == "float" and inner.operand.type.is_integral
 
 
 def _cast_fractional(renderer: Renderer, operand: str, source: DataType, target: DataType) -> str:

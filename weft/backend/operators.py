@@ -26,7 +26,16 @@ _OVERFLOW_ERROR = f"error('{OVERFLOW}')"
 def _arithmetic(renderer: Renderer, call: Call) -> str:
     if call.type.is_decimal:
         return _decimal_arithmetic(renderer, call)
-    return renderer.strict(renderer.same(call, call.type), lambda parts: f"({f' {call.function} '.join(parts)})")
+    return renderer.strict(renderer.same(call, call.type), lambda parts: kept(f"({f' {call.function} '.join(parts)})"))
+
+
+def kept(sql: str) -> str:
+    """A number that is computed whatever is asked of it, so that it fails where it overflows.
+
+    DuckDB makes `x > 2` of `x + 1 > 3`, `x IS NULL` of `x + 1 IS NULL` and `sum(x) + count(x)` of `sum(x + 1)`, which
+    never fail. It does not look behind a sign.
+    """
+    return f"(+{sql})"
 
 
 _DIVISOR_FIRST = ("/", "%", "div")
@@ -176,8 +185,9 @@ def _signed(name: str, form: str) -> Rule:
             sql = f"weft_decimal_{name}(CAST({operand} AS VARCHAR), {call.type.precision}, {call.type.scale})"
             return f"CAST({sql} AS {kind})"
         if name == "negate" and call.type.is_integral:
-            return f"(CAST(0 AS {kind}) - {operand})"
-        return form.format(operand)
+            return kept(f"(CAST(0 AS {kind}) - {operand})")
+        sql = form.format(operand)
+        return sql if call.type.is_fractional else kept(sql)
     return render
 
 
