@@ -93,7 +93,7 @@ MEANING = {
     "look": "a row held against the predicates of one shape by a pass",
     "hand": "a value of a partial row that a pass makes",
     "derive": "a value of a partial row merged into one derived node",
-    "node": "a stored node in a tick: its file and its line in the catalog",
+    "node": "a stored node in a tick: its part of a file and its line in the catalog",
     "store": "a value of a partial row written and later merged into blocks",
     "family": "a family of windows that are finished ahead",
     "visit": "a partial row of one window that is finished ahead",

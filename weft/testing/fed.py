@@ -23,6 +23,7 @@ from weft.backend.interface import BackendDown, BackendError
 from weft.engine import Engine
 from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
+from weft.plan.cost import DUCKDB
 from weft.plan.network import Network
 from weft.segments.rows import conform
 from weft.segments.types import arrow_type
@@ -129,7 +130,7 @@ class FedBatch:
         columns = {MOMENT: moments, **{alias: alive[name] for alias, name in work.plain.items()}}
         passed = self._run(work, pa.table(columns))
         partials, in_pieces = partials_of(level0, [passed], self.mark.batch_id)
-        return BatchOutput(len(self.rows), len(self.rows) - len(alive), passed.newest, partials, in_pieces)
+        return BatchOutput(len(self.rows), len(self.rows) - len(alive), passed.newest, partials, in_pieces, DUCKDB, direct=True)
 
     @staticmethod
     def _run(work: Pass, table: pa.Table) -> Passed:
