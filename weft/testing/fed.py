@@ -130,7 +130,8 @@ class FedBatch:
         columns = {MOMENT: moments, **{alias: alive[name] for alias, name in work.plain.items()}}
         passed = self._run(work, pa.table(columns))
         partials, in_pieces = partials_of(level0, [passed], self.mark.batch_id)
-        return BatchOutput(len(self.rows), len(self.rows) - len(alive), passed.newest, partials, in_pieces, DUCKDB, direct=True)
+        counts = len(self.rows), len(self.rows) - len(alive)
+        return BatchOutput(*counts, passed.newest, partials, in_pieces, DUCKDB, direct=True)
 
     @staticmethod
     def _run(work: Pass, table: pa.Table) -> Passed:
