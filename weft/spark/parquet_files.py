@@ -25,8 +25,9 @@ from weft.spark.level0 import MOMENT
 from weft.spark.reading import STREAMING_OPTIONS
 
 LOCAL = "file://"
-# What a file's footer says where Spark reads its dates by an old calendar.
+# What a file's footer says where Spark reads its dates by an old calendar: so it was written, or by a Spark before 3.
 OLD_CALENDARS = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+WRITER, OLD_WRITERS = b"org.apache.spark.version", b"3"
 # Fewer rows are read by a single thread.
 FEW_ROWS = 10_000
 
@@ -93,7 +94,7 @@ def found(stream: Stream, addresses: Sequence[str], clock: int, most_held: int) 
         path = address.removeprefix(LOCAL)
         with pq.ParquetFile(path) as file:
             metadata = file.metadata
-            if not _is_declared(file.schema_arrow, schema) or OLD_CALENDARS & set(metadata.metadata or {}):
+            if not _is_declared(file.schema_arrow, schema) or _has_old_calendar(metadata.metadata or {}):
                 return None
             rows += metadata.num_rows
             pieces += [Piece(path, (group,)) for group in range(metadata.num_row_groups)]
@@ -119,6 +120,11 @@ def _is_odd(address: str) -> bool:
     """Whether a file is elsewhere, in a folder that names a column's value, or has a checksum beside it."""
     folder, _, name = address.removeprefix(LOCAL).rpartition("/")
     return not address.startswith(f"{LOCAL}/") or "=" in folder or os.path.exists(f"{folder}/.{name}.crc")
+
+
+def _has_old_calendar(footer: Mapping[bytes, bytes]) -> bool:
+    """Whether Spark reads a file's dates by an old calendar; it compares versions as texts, too."""
+    return bool(OLD_CALENDARS & set(footer)) or footer.get(WRITER, OLD_WRITERS) < OLD_WRITERS
 
 
 def _is_declared(schema: pa.Schema, declared: Mapping[str, Any]) -> bool:

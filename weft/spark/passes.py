@@ -60,10 +60,10 @@ class Constants:
     rows: tuple[tuple[str, ...], ...]
 
     def sql(self) -> str:
-        """The statements that make the table."""
+        """The statements that make the table, also where a pass that failed on its way has left one."""
         columns = ", ".join(f"p{index} {kind}" for index, kind in enumerate(self.types))
         values = ", ".join(f"({', '.join(row)})" for row in self.rows)
-        return f"CREATE TABLE {self.table} ({columns}); INSERT INTO {self.table} VALUES {values}"
+        return f"CREATE OR REPLACE TABLE {self.table} ({columns}); INSERT INTO {self.table} VALUES {values}"
 
 
 @dataclass(frozen=True)

@@ -154,12 +154,15 @@ def publish_finished(
 ) -> StreamState:
     """Store the windows that were finished ahead and make them visible; the state with them."""
     segments = write_products(products, state.stream, state.plan_version, storage.backend)
+    # A tick that changed a node's layout and brought no row of it has not kept the layout yet.
+    layouts = {product.layout.id: product.layout for _, product in products}
     failpoint("finish-written")
     with storage.catalog.write() as catalog:
+        catalog.keep_layouts(LayoutRow(id=name, definition=layout.definition()) for name, layout in layouts.items())
         stored = catalog.add_segments(segments)
         failpoint("finish-inside")
     failpoint("finish-after")
-    return replace(state, synopses=with_files(network, state, [], stored))
+    return replace(state, synopses=with_files(network, state, [], stored), layouts={**state.layouts, **layouts})
 
 
 def _taking_effect(

@@ -1,0 +1,36 @@
+"""Which files a pass reads by itself: those that Spark would read as they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from weft.feeds.streams import Stream
+from weft.spark.parquet_files import LOCAL, found
+from weft.sql.ddl import parse_schema
+
+ROWS = pa.table(
+    {"ts": pa.array([datetime(2026, 1, 1, tzinfo=UTC)], pa.timestamp("us", tz="UTC")), "day": pa.array([date(1500, 1, 1)])}
+)
+
+
+@pytest.mark.parametrize(("footer", "is_plain"), [
+    ({}, True),
+    ({"org.apache.spark.version": "3.0.0"}, True),
+    ({"org.apache.spark.version": "4.1.0"}, True),
+    ({"org.apache.spark.version": "2.4.8"}, False),
+    ({"org.apache.spark.version": "3.2.0", "org.apache.spark.legacyDateTime": ""}, False),
+])
+def test_dates_of_an_old_calendar_are_left_to_spark(tmp_path: Path, footer: dict[str, str], is_plain: bool) -> None:
+    """Spark 2 wrote dates by the calendar of its time and said so by its version alone."""
+    path = tmp_path / "a.parquet"
+    with pq.ParquetWriter(path, ROWS.schema) as writer:
+        writer.write_table(ROWS)
+        writer.add_key_value_metadata(footer)
+    stream = Stream("s", parse_schema("ts timestamp, day date"), "ts", timedelta(0), source="parquet",
+                    path=str(tmp_path))
+    assert (found(stream, [f"{LOCAL}{path}"], 0, 10) is not None) == is_plain
