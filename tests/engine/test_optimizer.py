@@ -145,12 +145,12 @@ def test_with_nothing_shared_every_query_has_its_own_nodes_and_the_same_answers(
 def test_costs_are_kept_with_the_state(tmp_path: Path) -> None:
     with weft.Engine(tmp_path) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", schema="ts timestamp, a int")
-        assert weft.testing.costs(engine, "s") == Costs()
+        assert weft.testing.costs(engine, "s") == Costs().over_files()
         for price in (2.5, 3.5):
             with engine.catalog.write() as catalog:
                 catalog.put_costs({**Costs().definition(), "job": price})
     with weft.Engine(tmp_path) as engine:
-        assert weft.testing.costs(engine, "s") == Costs(job=3.5)
+        assert weft.testing.costs(engine, "s") == Costs(job=3.5).over_files()
 
 
 def test_prices_are_heard_with_the_next_tick(engine: weft.Engine) -> None:
@@ -165,12 +165,12 @@ def test_prices_are_heard_with_the_next_tick(engine: weft.Engine) -> None:
         catalog.put_costs({**Costs().definition(), "job": 100.0})
     tick(engine, 4)
     after = engine.bill("s")
-    assert optimizer.costs == Costs(job=100.0) and optimizer.generation > generation
+    assert optimizer.costs == Costs(job=100.0).over_files() and optimizer.generation > generation
     assert before is not None and after is not None and after != before
     # What was searched for with the old prices is searched for again.
     optimizer.wait()
     tick(engine, 5)
-    assert optimizer.last is not None and optimizer.last.costs == Costs(job=100.0)
+    assert optimizer.last is not None and optimizer.last.costs == Costs(job=100.0).over_files()
     settled = optimizer.generation
     tick(engine, 6)
     assert optimizer.generation == settled

@@ -7,7 +7,9 @@ unknown prices is the seconds that it took; the prices are the non-negative numb
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +22,12 @@ import pyarrow.parquet as pq
 
 from weft.engine import Engine
 from weft.plan.blocks import FAN_OUT
-from weft.plan.cost import KERNELS, Costs
+from weft.plan.cost import DUCKDB, KERNELS, SPARK, Costs
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
 from weft.spark.checkpoint import BatchMark
+from weft.spark.kernels import MOST_DIRECT_ROWS
+from weft.spark.parquet_files import ParquetFiles, found
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +42,7 @@ EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("spark",),
         (
             *("job", "read", "test", "group", "key", "measure", "out"),
-            *("begin", "carry", "seek", "line", "put", "look", "hand"),
+            *("begin", "carry", "load", "seek", "line", "put", "look", "hand"),
         ),
     ),
     (("merge",), ("derive",)),
@@ -48,6 +52,10 @@ EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 # The first ticks of an engine compile code and fill caches; every so many ticks blocks are sealed.
 WARM_UP, MEASURED = 2, FAN_OUT
+
+
+# The ways in which the rows of each probe are aggregated: by which kernel, and whether it reads their file by itself.
+WAYS = ((SPARK, False), (DUCKDB, False), (DUCKDB, True))
 
 
 @dataclass(frozen=True)
@@ -147,8 +155,10 @@ def calibrate(
             list(_observe(spark, Path(folder) / f"warm-{kernel}", chosen[2], kernel))
         for index, probe in enumerate(chosen):
             progress(probe.name)
-            for kernel in KERNELS:
-                observations += _observe(spark, Path(folder) / f"{index}-{kernel}", probe, kernel)
+            for kernel, direct in WAYS:
+                place = Path(folder) / f"{index}-{kernel}-{direct}"
+                observations += _observe(spark, place, probe, kernel, direct=direct)
+                shutil.rmtree(place, ignore_errors=True)
     return fit(observations)
 
 
@@ -187,7 +197,9 @@ def _least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
     return unscaled
 
 
-def _observe(spark: SparkSession, folder: Path, probe: Probe, kernel: str) -> Iterator[Observation]:
+def _observe(
+    spark: SparkSession, folder: Path, probe: Probe, kernel: str, *, direct: bool = False
+) -> Iterator[Observation]:
     """The measured ticks of the engine of a probe."""
     with Engine(folder / "state", spark=spark, sharing=probe.sharing, kernel=kernel) as engine:
         engine.add_stream("rows", source="parquet", path=folder / "in", schema=SCHEMA, event_time="ts")
@@ -198,9 +210,20 @@ def _observe(spark: SparkSession, folder: Path, probe: Probe, kernel: str) -> It
             _write_rows(path, probe.rows, number)
             mark = BatchMark("calibration", number, str(number))
             rows = spark.read.schema(SCHEMA).parquet(str(path))
-            ticker.run(SparkBatch(project(rows, ticker.stream), mark, ticker.stream))
+            batch = SparkBatch(project(rows, ticker.stream), mark, ticker.stream)
+            ticker.run(FileBatch(batch.rows, mark, ticker.stream, file=str(path)) if direct else batch)
             if number >= WARM_UP and ticker.last is not None:
                 yield Observation(probe.name, ticker.last.amounts, ticker.last.seconds)
+
+
+@dataclass(frozen=True)
+class FileBatch(SparkBatch):
+    """A batch of a single file that a pass reads by itself."""
+
+    file: str = ""
+
+    def _parquet_files(self) -> ParquetFiles | None:
+        return found(self.stream, [f"file://{self.file}"], round(time.time() * 1000), MOST_DIRECT_ROWS)
 
 
 def _write_rows(path: Path, rows: int, number: int) -> None:

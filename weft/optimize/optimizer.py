@@ -43,8 +43,11 @@ ASKED_SECONDS = 10.0
 class Optimizer:
     """Places the queries of a stream. Its methods are called by a single thread at a time; searches run beside."""
 
-    def __init__(self, stream: str, policy: Policy, costs: Costs) -> None:
-        self._stream, self._sharing, self._kernel, self.costs = stream, policy.sharing, policy.kernel, costs
+    def __init__(self, stream: str, policy: Policy, costs: Costs, *, of_files: bool = False) -> None:
+        self._stream, self._sharing, self._kernel = stream, policy.sharing, policy.kernel
+        # Whether a pass reads the stream's files by itself.
+        self._of_files = of_files
+        self.costs = costs.over_files() if of_files else costs
         self._thread: threading.Thread | None = None
         self._done: Searched | None = None
         self.last: Searched | None = None
@@ -183,8 +186,9 @@ class Optimizer:
 
     def take_prices(self, costs: Costs) -> None:
         """Go on with other prices, as after a calibration: what was decided with the old prices is decided again."""
-        if costs != self.costs:
-            self.costs = costs
+        prices = costs.over_files() if self._of_files else costs
+        if prices != self.costs:
+            self.costs = prices
             self.generation += 1
             self._given_up = frozenset()
             log.info("prices changed", extra={"stream": self._stream})

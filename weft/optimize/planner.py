@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.failpoint import failpoint
 from weft.feeds.feed import Feed
+from weft.feeds.streams import Stream
 from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
@@ -38,8 +39,10 @@ class Planner:
         # A tick, a search and a move of queries take turns; a tick moves queries itself.
         self.turn, self._planning = threading.RLock(), threading.Lock()
         self._plan: Plan | None = None
+        of_files = isinstance(feed, Stream) and (feed.source or "").lower() == "parquet"
         with catalog.read() as snapshot:
-            self.optimizer = Optimizer(feed.name, policy or Policy(), Costs.from_definition(snapshot.costs()))
+            costs = Costs.from_definition(snapshot.costs())
+        self.optimizer = Optimizer(feed.name, policy or Policy(), costs, of_files=of_files)
 
     @property
     def last(self) -> Plan | None:

@@ -41,15 +41,16 @@ class Costs:
     measure: float = 6.5e-9
     out: float = 2.1e-7
     begin: float = 0.03
-    carry: float = 8e-8
+    carry: float = 2e-7
+    load: float = 2.5e-8
     seek: float = 1e-8
     line: float = 7e-4
     put: float = 5e-9
     look: float = 6e-9
     hand: float = 3e-8
     derive: float = 2.5e-8
-    node: float = 3.9e-3
-    store: float = 7.3e-8
+    node: float = 4e-4
+    store: float = 5e-8
     family: float = 1.8e-2
     visit: float = 7.3e-8
 
@@ -59,6 +60,10 @@ class Costs:
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
         return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
+
+    def over_files(self) -> Costs:
+        """The same for a stream whose files a pass reads by itself, without a job of Spark's."""
+        return replace(self, begin=0.0, carry=self.load)
 
     def for_kernel(self, kernel: str) -> Costs:
         """The prices under which a tick never pays by another kernel."""
@@ -81,6 +86,7 @@ MEANING = {
     "out": "a value of a partial row from Spark to the driver",
     "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
     "carry": "a value of a row from Spark to a pass",
+    "load": "a value of a row from a file to a pass that reads the files by itself",
     "seek": "testing a row against one cut on the way to its cell or slice in a pass",
     "line": "a statement of a pass: a base node, or matches of one shape",
     "put": "a value of a row put into its group in one base node by a pass",
@@ -175,6 +181,12 @@ def amounts_of_rows(
     if kernel == DUCKDB:
         return {"tick": 1, "begin": min(1, jobs), "carry": facts.rows * columns, "seek": facts.rows * tests}
     return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
+
+
+def of_files(amounts: Mapping[str, float]) -> dict[str, float]:
+    """The amounts of a tick whose files a pass read by itself."""
+    others = {name: amount for name, amount in amounts.items() if name not in ("begin", "carry")}
+    return {**others, "load": amounts.get("carry", 0.0)}
 
 
 def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -36,7 +36,8 @@ log = logging.getLogger("weft.spark")
 class BatchOutput:
     """What aggregating a micro-batch yields: counts of rows, the newest time, and the base nodes' partial rows.
 
-    in_pieces: nodes whose rows are still to be merged into a single row a group.
+    in_pieces: nodes whose rows are still to be merged into a single row a group. kernel: what computed them, and
+    whether it read the files of the batch by itself.
     """
 
     rows: int
@@ -45,6 +46,7 @@ class BatchOutput:
     partials: dict[str, pa.Table]
     in_pieces: frozenset[str] = frozenset()
     kernel: str = SPARK
+    direct: bool = False
 
 
 def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, beside: Sequence[str] = ()) -> DataFrame:
@@ -89,7 +91,7 @@ def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> Batch
     partials, in_pieces = partials_of(level0, passes, batch_id)
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
-    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB)
+    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, files is not None)
 
 
 def _by_statements(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from weft.optimize.learn import Lesson
-from weft.plan.cost import Costs, add
+from weft.plan.cost import Costs, add, of_files
 from weft.tick.events import TickCommitted
 from weft.tick.stages import Arrival, Committed, Computed, Opened, Planned
 
@@ -28,6 +28,7 @@ def in_numbers(
         kernel = computed.output.kernel
         predicted = round(prices.price(add(plan.amounts(lesson.tick, kernel).values())), 4)
         amounts = add(plan.amounts(lesson.tick, kernel, measured).values())
+        amounts = of_files(amounts) if computed.output.direct else amounts
     return TickCommitted(
         stream=stream,
         batch_id=arrival.batch.mark.batch_id,
