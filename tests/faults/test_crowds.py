@@ -27,6 +27,9 @@ QUERIES = {
     "total": "SELECT sum(length) AS x FROM s",
 }
 
+# A kernel, and how many rows it takes in the driver: with none, a pass runs in the tasks.
+WAYS = [("spark", 0), ("duckdb", 400_000), ("duckdb", 0)]
+
 
 @contextmanager
 def result_size(spark: SparkSession, size: str) -> Iterator[None]:
@@ -63,11 +66,12 @@ def many_rows() -> pa.Table:
     (lambda spark: result_size(spark, "200k"), "or more; see spark.driver.maxResultSize (200.0 KiB)"),
     (lambda spark: room(spark, 100_000), " partial rows; see spark.driver.memory"),
 ], ids=["result_size", "room"])
-@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
+@pytest.mark.parametrize(("kernel", "in_driver"), WAYS)
 def test_a_query_with_too_many_groups_is_stopped_alone(
     tmp_path: Path, spark: SparkSession, bound: Callable[[SparkSession], AbstractContextManager[None]], setting: str,
-    kernel: str,
+    kernel: str, in_driver: int, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(weft.spark.kernels, "MOST_DRIVER_ROWS", in_driver)
     rows = many_rows()
     with weft.Engine(tmp_path / "state", spark=spark, kernel=kernel) as engine:
         engine.add_stream("s", source="parquet", path=tmp_path / "in", event_time="ts", max_ahead="any",
@@ -86,9 +90,12 @@ def test_a_query_with_too_many_groups_is_stopped_alone(
         }
 
 
-@pytest.mark.parametrize("kernel", ["spark", "duckdb"])
-def test_queries_that_have_room_one_by_one_are_computed_so(tmp_path: Path, spark: SparkSession, kernel: str) -> None:
+@pytest.mark.parametrize(("kernel", "in_driver"), WAYS)
+def test_queries_that_have_room_one_by_one_are_computed_so(
+    tmp_path: Path, spark: SparkSession, kernel: str, in_driver: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody is guilty alone, and the batch would come again and again: its nodes are computed one after the other."""
+    monkeypatch.setattr(weft.spark.kernels, "MOST_DRIVER_ROWS", in_driver)
     apart = {
         "addresses": "SELECT saddr, count(*) AS n FROM s GROUP BY saddr",
         "lengths": "SELECT length, count(*) AS n FROM s GROUP BY length",

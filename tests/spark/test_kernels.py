@@ -29,7 +29,9 @@ from weft.plan.placement import AT_HOME, Placement
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
-from weft.spark.kernels import Level0
+from weft.spark.kernels import Level0, kernel_of_process
+from weft.spark.level0 import MOMENT
+from weft.spark.passes import pass_over
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.store.derive import in_one_piece
@@ -139,6 +141,17 @@ def test_pieces_of_a_task_are_merged(spark: SparkSession, backend: DriverBackend
         several = aggregate(frame, Level0(network, DUCKDB, in_driver=False), 0)
     assert several.in_pieces
     agree(network, several, aggregate(frame, Level0(network), 0), backend)
+
+
+def test_the_pieces_of_a_task_share_its_room() -> None:
+    """Each finds room by itself; together they would be as much as the driver was to be kept from."""
+    work = pass_over(build_network("s", {"groups": analysed("SELECT i, k, count(*) AS n FROM s GROUP BY i, k")}))
+    rows = pa.table({"i": pa.array(range(1_000), pa.int32()), "k": ["a"] * 1_000})
+    piece = pa.table({MOMENT: pa.array(range(1_000)), **{alias: rows[name] for alias, name in work.plain.items()}})
+    one = kernel_of_process(1).run(work, piece).bytes
+    assert len(list(kernels._answers(work, 5 * one, [piece] * 5))) == 5
+    with pytest.raises(kernels.Crowded):
+        list(kernels._answers(work, 5 * one - 1, [piece] * 5))
 
 
 def analysed(sql: str, form: Placement = AT_HOME) -> Needs:

@@ -135,7 +135,9 @@ def pass_over_files(rows: DataFrame, files: ParquetFiles, level0: Level0) -> lis
         table = checked_texts(files.read(work.plain))
         return [checked(kernel_of_process(os.cpu_count() or 1).run(work, table), room_of(session))]
     pickled = pickle.dumps(work)
-    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room_of(session), files.in_pieces())
+    # A core works on several pieces, and what it makes of them comes together in the driver.
+    room = room_of(session) // -(-len(files.pieces) // max(1, session.sparkContext.defaultParallelism))
+    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room, files.in_pieces())
     numbers = session.range(0, len(files.pieces), 1, len(files.pieces))
     return list(_received(numbers.mapInArrow(task, ANSWER).toArrow()))
 
@@ -154,9 +156,9 @@ def checked_texts(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def checked(passed: Passed, room: int) -> Passed:
-    """What a pass yields, if there is room for it in the driver."""
-    held = sum(part.nbytes for parts in passed.partials.values() for part in parts)
+def checked(passed: Passed, room: int, before: int = 0) -> Passed:
+    """What a pass yields, if there is room for it in the driver, beside the bytes of passes before it."""
+    held = before + passed.bytes
     if held > room:
         raise Crowded(f"{CROWDED}: partial rows of {held} bytes")
     return passed
@@ -198,9 +200,7 @@ def _run_task(
     pickled: bytes, digest: bytes, room: int, piece_rows: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Run a pass over the rows of a task, piece by piece."""
-    work = _unpickled(pickled, digest)
-    for piece in pieces_of(batches, piece_rows):
-        yield from _answer(checked(kernel_of_process(1).run(work, checked_texts(piece)), room))
+    yield from _answers(_unpickled(pickled, digest), room, pieces_of(batches, piece_rows))
 
 
 def _run_over_files(
@@ -208,10 +208,17 @@ def _run_over_files(
 ) -> Iterator[pa.RecordBatch]:
     """Run a pass over the pieces of files whose numbers a task is given."""
     work = _unpickled(pickled, digest)
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            rows = checked_texts(files.read(work.plain, [files.pieces[number]]))
-            yield from _answer(checked(kernel_of_process(1).run(work, rows), room))
+    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+    yield from _answers(work, room, (files.read(work.plain, [files.pieces[number]]) for number in numbers))
+
+
+def _answers(work: Pass, room: int, pieces: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """What a pass yields over the pieces of a task, which share the room of the task."""
+    held = 0
+    for rows in pieces:
+        passed = checked(kernel_of_process(1).run(work, checked_texts(rows)), room, held)
+        held += passed.bytes
+        yield from _answer(passed)
 
 
 def _unpickled(pickled: bytes, digest: bytes) -> Pass:

@@ -43,6 +43,11 @@ class Passed:
     newest: int | None
     partials: dict[str, list[pa.Table]]
 
+    @property
+    def bytes(self) -> int:
+        """What its partial rows take."""
+        return sum(part.nbytes for parts in self.partials.values() for part in parts)
+
 
 class PassKernel:
     """A DuckDB that runs passes, one at a time; what a pass needs beside rows is made once."""
