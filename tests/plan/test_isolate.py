@@ -12,9 +12,11 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.schema import FeedSchema
 from weft.plan.isolate import failing_alike, find_culprits, suspected_columns
 from weft.plan.needs import analyse
+from weft.plan.placement import Placement
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
+FORMS = (Placement(), Placement(matches=True), Placement(truths=True))
 SCHEMA = FeedSchema("s", dict(parse_schema("ts timestamp, g int, v int, d int, w string")), "ts")
 
 
@@ -33,11 +35,12 @@ def test_all_culprits_are_found_and_nobody_else(count: int, guilty: set[int]) ->
     assert trials <= 1 + 2 * len(bad) * (count.bit_length() + 1)
 
 
-def test_queries_that_compare_one_expression_with_many_limits_fail_alike() -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_queries_that_compare_one_expression_with_many_limits_fail_alike(form: Placement) -> None:
     catalog = AggregateCatalog()
 
     def alike(*texts: str) -> list[set[int]]:
-        needs = {f"{place:04}": analyse(compile_query(sql, {"s": SCHEMA}, catalog), catalog)
+        needs = {f"{place:04}": analyse(compile_query(sql, {"s": SCHEMA}, catalog), catalog, form)
                  for place, sql in enumerate(texts)}
         return [{int(name) for name in names} for names in failing_alike(needs).values()]
 
@@ -46,7 +49,7 @@ def test_queries_that_compare_one_expression_with_many_limits_fail_alike() -> No
 
     assert alike(*(count(f"v / d > {limit}") for limit in range(500))) == [set(range(500))]
     apart = [count("v / d > 1"), count("v / d > 1", "20 seconds"), count("v / d < 1"), count("v / (d - 1) > 1"),
-             count("v / d > 1 AND g = 1"), count("v / d > 1 AND g = 2"), count("d <> 0 AND v / d > 1"),
+             count("v > 1 OR w = 'a'"), count("v / d > 1 AND g = 1"), count("v / d > 1 AND g = 2"), count("d <> 0 AND v / d > 1"),
              "SELECT sum(v) AS n FROM s WHERE v / d > 1 GROUP BY window(ts, '10 seconds'), g"]
     assert alike(*apart) == [{place} for place in range(len(apart))]
 
@@ -59,6 +62,7 @@ def test_queries_that_compare_one_expression_with_many_limits_fail_alike() -> No
     ("SELECT sum(v) FILTER (WHERE g / d > 1) AS x FROM s", ("d", "g")),
     ("SELECT max(g) AS m FROM s GROUP BY w", ("g", "w")),
 ])
-def test_a_row_is_told_by_the_columns_that_can_fail(sql: str, columns: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_a_row_is_told_by_the_columns_that_can_fail(sql: str, columns: tuple[str, ...], form: Placement) -> None:
     catalog = AggregateCatalog()
-    assert suspected_columns(analyse(compile_query(sql, {"s": SCHEMA}, catalog), catalog)) == columns
+    assert suspected_columns(analyse(compile_query(sql, {"s": SCHEMA}, catalog), catalog, form)) == columns

@@ -71,7 +71,8 @@ def failing_alike(queries: Mapping[str, Needs]) -> dict[str, tuple[str, ...]]:
     alike: dict[Hashable, list[str]] = {}
     for name in sorted(queries):
         needs = queries[name]
-        alike.setdefault((needs.window, needs.tree, *map(_what_can_fail, needs.parts)), []).append(name)
+        kind = (needs.window, needs.tree, _matched(needs), *map(_what_can_fail, needs.parts))
+        alike.setdefault(kind, []).append(name)
     return {names[0]: tuple(names) for names in alike.values()}
 
 
@@ -79,6 +80,11 @@ def _what_can_fail(part: Part) -> Hashable:
     """The expressions of a part that decide on which rows it fails."""
     values = tuple(value.expression for value in part.values)
     return frozenset(_compared(dimension.expression) for dimension in part.dimensions), part.statistics, values
+
+
+def _matched(needs: Needs) -> Hashable:
+    """What can fail of a predicate that is evaluated whole: such predicates have the same node, whatever they say."""
+    return None if needs.match is None or not can_fail(needs.match.where) else _compared(needs.match.where)
 
 
 def _compared(expression: Expression) -> Hashable:
@@ -94,7 +100,8 @@ def suspected_columns(needs: Needs) -> tuple[str, ...]:
     dimensions = [dimension.expression for part in needs.parts for dimension in part.dimensions]
     statistics = [statistic for part in needs.parts for statistic in part.statistics]
     conditions = [statistic.where for statistic in statistics if statistic.where is not None]
-    every = [*dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
+    matched = [] if needs.match is None else [needs.match.where]
+    every = [*matched, *dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
     fallible = [expression for expression in every if can_fail(expression)] or every
     nodes = (node for expression in fallible for node in walk(expression))
     return tuple(sorted({node.name for node in nodes if isinstance(node, Column)}))
