@@ -101,7 +101,8 @@ def suspected_columns(needs: Needs) -> tuple[str, ...]:
     statistics = [statistic for part in needs.parts for statistic in part.statistics]
     conditions = [statistic.where for statistic in statistics if statistic.where is not None]
     matched = [] if needs.match is None else [needs.match.where]
-    every = [*matched, *dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
+    arguments = [argument for statistic in statistics for argument in statistic.arguments]
+    every = [*matched, *dimensions, *conditions, *arguments]
     fallible = [expression for expression in every if can_fail(expression)] or every
     nodes = (node for expression in fallible for node in walk(expression))
     return tuple(sorted({node.name for node in nodes if isinstance(node, Column)}))
