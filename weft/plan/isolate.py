@@ -100,8 +100,9 @@ def suspected_columns(needs: Needs) -> tuple[str, ...]:
     dimensions = [dimension.expression for part in needs.parts for dimension in part.dimensions]
     statistics = [statistic for part in needs.parts for statistic in part.statistics]
     conditions = [statistic.where for statistic in statistics if statistic.where is not None]
-    matched = [] if needs.match is None else [needs.match.where]
-    every = [*matched, *dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
+    if needs.match is not None:
+        conditions.append(needs.match.where)
+    every = [*dimensions, *conditions, *(argument for statistic in statistics for argument in statistic.arguments)]
     fallible = [expression for expression in every if can_fail(expression)] or every
     nodes = (node for expression in fallible for node in walk(expression))
     return tuple(sorted({node.name for node in nodes if isinstance(node, Column)}))
