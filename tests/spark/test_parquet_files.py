@@ -44,3 +44,12 @@ def test_dates_of_an_old_calendar_are_left_to_spark(tmp_path: Path, footer: dict
 def test_what_spark_cannot_decompress_is_for_it_to_refuse(tmp_path: Path, codec: str, is_known: bool) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet", compression=codec)
     assert is_read(tmp_path / "a.parquet") == is_known
+
+
+@pytest.mark.parametrize(("name", "is_plain"), [
+    ("a b.parquet", True), ("a%20b.parquet", True), ("x=1.parquet", True), ("[x].parquet", False), ("q?.parquet", False)
+])
+def test_names_that_spark_takes_for_patterns_are_left_to_it(tmp_path: Path, name: str, is_plain: bool) -> None:
+    """Whichever kernel reads them, the same rows count."""
+    pq.write_table(ROWS, tmp_path / name)
+    assert is_read(tmp_path / name) == is_plain

@@ -22,7 +22,7 @@ from weft.feeds.streams import Stream
 from weft.segments.types import arrow_type
 from weft.spark.dead import FIRST_MOMENT, LAST_MOMENT
 from weft.spark.level0 import MOMENT
-from weft.spark.reading import STREAMING_OPTIONS
+from weft.spark.reading import GLOB, STREAMING_OPTIONS
 
 LOCAL = "file://"
 # How Spark finds columns compressed; a file that it cannot read is for it to refuse.
@@ -121,9 +121,11 @@ def _is_plain(stream: Stream) -> bool:
 
 
 def _is_odd(address: str) -> bool:
-    """Whether a file is elsewhere, in a folder that names a column's value, or has a checksum beside it."""
+    """Whether a file is elsewhere, in a folder that names a column's value, has a checksum beside it, or a name that
+    Spark takes for a pattern, and then reads files by it that it read already."""
     folder, _, name = address.removeprefix(LOCAL).rpartition("/")
-    return not address.startswith(f"{LOCAL}/") or "=" in folder or os.path.exists(f"{folder}/.{name}.crc")
+    strange = not address.startswith(f"{LOCAL}/") or "=" in folder or not GLOB.isdisjoint(address)
+    return strange or os.path.exists(f"{folder}/.{name}.crc")
 
 
 def _is_known(metadata: pq.FileMetaData) -> bool:
