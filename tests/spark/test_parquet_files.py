@@ -18,6 +18,12 @@ ROWS = pa.table(
 )
 
 
+def is_read(path: Path) -> bool:
+    columns = parse_schema("ts timestamp, day date")
+    stream = Stream("s", columns, "ts", timedelta(0), source="parquet", path=str(path.parent))
+    return found(stream, [f"{LOCAL}{path}"], 0, 10) is not None
+
+
 @pytest.mark.parametrize(("footer", "is_plain"), [
     ({}, True),
     ({"org.apache.spark.version": "3.0.0"}, True),
@@ -31,6 +37,19 @@ def test_dates_of_an_old_calendar_are_left_to_spark(tmp_path: Path, footer: dict
     with pq.ParquetWriter(path, ROWS.schema) as writer:
         writer.write_table(ROWS)
         writer.add_key_value_metadata(footer)
-    stream = Stream("s", parse_schema("ts timestamp, day date"), "ts", timedelta(0), source="parquet",
-                    path=str(tmp_path))
-    assert (found(stream, [f"{LOCAL}{path}"], 0, 10) is not None) == is_plain
+    assert is_read(path) == is_plain
+
+
+@pytest.mark.parametrize(("codec", "is_known"), [("none", True), ("lz4", True), ("brotli", False)])
+def test_what_spark_cannot_decompress_is_for_it_to_refuse(tmp_path: Path, codec: str, is_known: bool) -> None:
+    pq.write_table(ROWS, tmp_path / "a.parquet", compression=codec)
+    assert is_read(tmp_path / "a.parquet") == is_known
+
+
+@pytest.mark.parametrize(("name", "is_plain"), [
+    ("a b.parquet", True), ("a%20b.parquet", True), ("x=1.parquet", True), ("[x].parquet", False), ("q?.parquet", False)
+])
+def test_names_that_spark_takes_for_patterns_are_left_to_it(tmp_path: Path, name: str, is_plain: bool) -> None:
+    """Whichever kernel reads them, the same rows count."""
+    pq.write_table(ROWS, tmp_path / name)
+    assert is_read(tmp_path / name) == is_plain

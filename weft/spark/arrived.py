@@ -79,6 +79,9 @@ class SparkBatch:
         """The batch's files, where they are such as a pass reads by itself."""
         if self.read is None or self.checkpoint is None:
             return None
+        # An old calendar that somebody asks of their session is Spark's alone.
+        if self.rows.sparkSession.conf.get("spark.sql.parquet.datetimeRebaseModeInRead") != "CORRECTED":
+            return None
         clock = read_clock(self.rows.sparkSession, self.checkpoint, self._planned)
         return found(self.stream, self._files(), clock, MOST_DIRECT_ROWS)
 

@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import pickle
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
@@ -90,15 +91,17 @@ class Crowded(Exception):
 
 
 _kernels: dict[int, PassKernel] = {}
+_making = threading.Lock()
 
 
 def kernel_of_process(threads: int) -> PassKernel:
     """The kernel of this process, which passes of all streams take in turn."""
-    if threads not in _kernels:
-        if not _kernels:
-            atexit.register(_close_kernels)
-        _kernels[threads] = PassKernel(threads)
-    return _kernels[threads]
+    with _making:
+        if threads not in _kernels:
+            if not _kernels:
+                atexit.register(_close_kernels)
+            _kernels[threads] = PassKernel(threads)
+        return _kernels[threads]
 
 
 def _close_kernels() -> None:

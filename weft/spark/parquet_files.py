@@ -22,9 +22,11 @@ from weft.feeds.streams import Stream
 from weft.segments.types import arrow_type
 from weft.spark.dead import FIRST_MOMENT, LAST_MOMENT
 from weft.spark.level0 import MOMENT
-from weft.spark.reading import STREAMING_OPTIONS
+from weft.spark.reading import GLOB, STREAMING_OPTIONS
 
 LOCAL = "file://"
+# How Spark finds columns compressed; a file that it cannot read is for it to refuse.
+CODECS = frozenset({"UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "LZ4"})
 # What a file's footer says where Spark reads its dates by an old calendar: so it was written, or by a Spark before 3.
 OLD_CALENDARS = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
 WRITER, OLD_WRITERS = b"org.apache.spark.version", b"3"
@@ -96,6 +98,8 @@ def found(stream: Stream, addresses: Sequence[str], clock: int, most_held: int) 
             metadata = file.metadata
             if not _is_declared(file.schema_arrow, schema) or _has_old_calendar(metadata.metadata or {}):
                 return None
+            if not _is_known(metadata):
+                return None
             rows += metadata.num_rows
             pieces += [Piece(path, (group,)) for group in range(metadata.num_row_groups)]
             if rows <= most_held:
@@ -117,9 +121,17 @@ def _is_plain(stream: Stream) -> bool:
 
 
 def _is_odd(address: str) -> bool:
-    """Whether a file is elsewhere, in a folder that names a column's value, or has a checksum beside it."""
+    """Whether a file is elsewhere, in a folder that names a column's value, has a checksum beside it, or a name that
+    Spark takes for a pattern, and then reads files by it that it read already."""
     folder, _, name = address.removeprefix(LOCAL).rpartition("/")
-    return not address.startswith(f"{LOCAL}/") or "=" in folder or os.path.exists(f"{folder}/.{name}.crc")
+    strange = not address.startswith(f"{LOCAL}/") or "=" in folder or not GLOB.isdisjoint(address)
+    return strange or os.path.exists(f"{folder}/.{name}.crc")
+
+
+def _is_known(metadata: pq.FileMetaData) -> bool:
+    """Whether Spark knows how every column of a file is compressed."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    return all(group.column(number).compression in CODECS for group in groups for number in range(group.num_columns))
 
 
 def _has_old_calendar(footer: Mapping[bytes, bytes]) -> bool:
