@@ -31,7 +31,7 @@ from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
 from weft.spark.kernels import Level0, kernel_of_process
 from weft.spark.level0 import MOMENT
-from weft.spark.passes import pass_over
+from weft.spark.pass_maker import pass_over
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.store.derive import in_one_piece

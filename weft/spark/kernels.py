@@ -26,7 +26,8 @@ from weft.spark.failure import CROWDED
 from weft.spark.level0 import MOMENT, Statement, statements
 from weft.spark.parquet_files import ParquetFiles
 from weft.spark.pass_kernel import Passed, PassKernel
-from weft.spark.passes import Pass, pass_over
+from weft.spark.pass_maker import pass_over
+from weft.spark.passes import Pass
 from weft.spark.room import POSITION_BITS, room_of
 from weft.spark.texts import valid_texts
 

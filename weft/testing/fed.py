@@ -34,7 +34,8 @@ from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, N
 from weft.spark.kernels import Level0, kernel_of_process, partials_of
 from weft.spark.level0 import MOMENT
 from weft.spark.pass_kernel import Passed
-from weft.spark.passes import Pass, pass_over
+from weft.spark.pass_maker import pass_over
+from weft.spark.passes import Pass
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,262 @@
+"""The first level of the network for DuckDB: how the base nodes of a network become a pass over rows.
+
+Rows arrive with the columns that a pass asks for: columns of the stream as they are, and columns that Spark computes,
+of what DuckDB does not compute as Spark does. Predicates of one shape (`a = ? AND b > ?`) are a single statement, in
+which rows meet a table of their constants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from weft.aggregates.statistics import Statistic
+from weft.algebra.expressions import Column, Expression, Literal, column_names, identity, text
+from weft.algebra.types import BIGINT
+from weft.errors import SqlError
+from weft.plan.dimensions import Dimension, lowest
+from weft.plan.match import Match, numbered
+from weft.plan.network import Network, Node
+from weft.segments.types import duck_literal, duck_type
+from weft.spark.passes import NUMBER, ROWS, CellColumn, Constants, Line, Pass, Share, SliceColumn
+from weft.spark.render import spark_sql
+from weft.spark.row_sql import row_sql
+
+# From so many matches of a shape on, rows meet a table of their constants; so many joins are a single statement; and a
+# row is held against so many single predicates by another.
+LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
+WORD = re.compile(r"\w+")
+Sought = tuple[Match, tuple[Literal, ...]]
+CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
+
+
+def pass_over(network: Network, *, without_spark: bool = False) -> Pass:
+    """The pass of a network. `without_spark`: raises TypeError for a network with columns that only Spark computes."""
+    return _PassMaker(network, without_spark=without_spark).made()
+
+
+class _PassMaker:
+    """Collects the columns of a pass while its statements are written."""
+
+    def __init__(self, network: Network, *, without_spark: bool) -> None:
+        self._network, self._without_spark = network, without_spark
+        self._nodes = (*network.base, *network.counters)
+        self._asked: dict[str, str] = {}
+        self._plain: dict[str, str] = {}
+        self._columns: dict[str, str] = {}
+        self._cells: dict[str, CellColumn] = {}
+        self._constants: list[Constants] = []
+        # Trees of equal slices share a column.
+        slicings = {node.tree: node.slicing for node in self._nodes if node.slicing is not None}
+        columns = {each: SliceColumn(f"weft_slice{index}", each) for index, each in enumerate(set(slicings.values()))}
+        self._slices = {tree: columns[each] for tree, each in slicings.items()}
+
+    def made(self) -> Pass:
+        """The pass."""
+        whole: dict[str, list[Share]] = {}
+        sought: dict[tuple[object, ...], list[Node]] = {}
+        for node in self._nodes:
+            if node.matches is None:
+                whole.setdefault(self._whole(node), []).append(Share(node.id))
+            else:
+                others = tuple(dimension for dimension in node.dimensions if not dimension.matches)
+                sought.setdefault((self._time(node), others, node.statistics), []).append(node)
+        lines = [Line(sql, tuple(shares)) for sql, shares in whole.items()]
+        lines += [line for nodes in sought.values() for line in self._match_lines(nodes)]
+        return Pass(
+            self._asked,
+            self._plain,
+            tuple(dict.fromkeys(self._slices.values())),
+            tuple(self._cells.values()),
+            tuple(self._columns.items()),
+            tuple(self._constants),
+            tuple(lines),
+        )
+
+    def _whole(self, node: Node) -> str:
+        """The partial rows of a node that every row has a part in."""
+        keys = [self._key(dimension) for dimension in node.dimensions]
+        values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
+        return _grouped(node, self._time(node), keys, values, ROWS)
+
+    def _match_lines(self, nodes: Sequence[Node]) -> Iterable[Line]:
+        """The rows that each match keeps: shapes of many matches as joins with their constants, all others at once."""
+        known, shapes = dict(self._network.matches), dict[Shape, list[Sought]]()
+        of_nodes = {node.id: known[str(node.matches)] for node in nodes}
+        for match in {match.number: match for matches in of_nodes.values() for match in matches}.values():
+            shape, constants = self._shape(match)
+            shapes.setdefault(shape, []).append((match, constants))
+        shares = tuple(
+            Share(node.id, str(node.matches), tuple(match.number for match in of_nodes[node.id])) for node in nodes
+        )
+        first = nodes[0]
+        joins = [self._joined(first, shape, sought) for shape, sought in shapes.items() if len(sought) >= LEAST_JOINED]
+        for at in range(0, len(joins), TOGETHER):
+            yield Line(" UNION ALL ".join(joins[at : at + TOGETHER]), shares)
+        few = [(shape, each) for shape, sought in shapes.items() if len(sought) < LEAST_JOINED for each in sought]
+        for at in range(0, len(few), MOST_LISTED):
+            yield Line(self._listed(first, few[at : at + MOST_LISTED]), shares)
+
+    def _joined(self, node: Node, shape: Shape, sought: list[Sought]) -> str:
+        """The rows that the predicates of a shape keep, aggregated for each of them."""
+        table = f"weft_constants{len(self._constants)}"
+        kinds = (BIGINT, *(constant.type for constant in sought[0][1]))
+        rows = [tuple(map(duck_literal, (Literal(match.number, BIGINT), *own))) for match, own in sought]
+        self._constants.append(Constants(table, tuple(map(duck_type, kinds)), tuple(rows)))
+        slots = {f"p{index}": f"{table}.p{index + 1}" for index in range(len(kinds) - 1)}
+        source = f"{ROWS} JOIN {table} ON {self._condition(shape, slots)}"
+        return self._matched(node, source, f"{table}.p0", frozenset(shape.statistics))
+
+    def _listed(self, node: Node, few: list[tuple[Shape, Sought]]) -> str:
+        """The rows that predicates keep, each of which a row is held against: a row comes once for each that does."""
+        wanted = frozenset(name for shape, _ in few for name in shape.statistics)
+        conditions = []
+        for shape, (match, constants) in few:
+            slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
+            conditions.append((self._condition(shape, slots), f"CAST({match.number} AS BIGINT)"))
+        if len(few) == 1:
+            ((condition, number),) = conditions
+            return self._matched(node, f"{ROWS} WHERE {condition}", number, wanted)
+        numbers = ", ".join(f"CASE WHEN {condition} THEN {number} END" for condition, number in conditions)
+        matched = self._matched(node, "weft_each WHERE weft_match IS NOT NULL", "weft_match", wanted)
+        # DuckDB would copy every column of a row for each predicate, so it is given only those that are read.
+        read = set(WORD.findall(matched)) & {*self._asked, *self._columns, *self._cells, self._time(node)}
+        columns = "".join(f", {name}" for name in sorted(filter(None, read)))
+        return f"WITH weft_each AS (SELECT unnest([{numbers}]) AS weft_match{columns} FROM {ROWS}) {matched}"
+
+    def _matched(self, node: Node, source: str, number: str, wanted: frozenset[str]) -> str:
+        """The partial rows of matches; statistics that none of them wants are NULL."""
+        values = [
+            self._statistic(kept, stored=False) if kept.name in wanted else f"CAST(NULL AS {_stored(kept)})"
+            for kept in node.statistics
+        ]
+        keys = [number if dimension.matches else self._key(dimension) for dimension in node.dimensions]
+        return _grouped(node, self._time(node), keys, values, source)
+
+    def _shape(self, match: Match) -> tuple[Shape, tuple[Literal, ...]]:
+        """The shape of a predicate, and its constants; a part that only Spark computes has none."""
+        parts, constants = [], list[Literal]()
+        for part in match.lifted:
+            if part.constants and self._in_duckdb(part.whole):
+                parts.append(numbered(part.shape, len(constants)))
+                constants += part.constants
+            else:
+                parts.append(part.whole)
+        return Shape(tuple(parts), tuple(kept.name for kept in match.statistics)), tuple(constants)
+
+    def _condition(self, shape: Shape, slots: Mapping[str, str]) -> str:
+        return " AND ".join(f"({self._sql(part, slots)})" for part in shape.parts) or "true"
+
+    def _time(self, node: Node) -> str | None:
+        return self._slices[node.tree].name if node.clock.sliced else None
+
+    def _key(self, dimension: Dimension) -> str:
+        """A dimension as a column; for Spark both zeros are the same group."""
+        if dimension.cells:
+            return self._cell(dimension)
+        value = self._column(dimension.expression)
+        return f"({value} + CAST(0 AS {duck_type(dimension.type)}))" if dimension.type.is_fractional else value
+
+    def _cell(self, dimension: Dimension) -> str:
+        cuts = tuple(sorted({lowest(dimension.type), *dict(self._network.cuts).get(dimension.name, ())}))
+        value = self._sql(dimension.expression, {})
+        if dimension.type.name in CELLED:
+            self._cells[dimension.name] = CellColumn(dimension.name, value, cuts)
+        else:
+            points = ", ".join(duck_literal(Literal(cut, dimension.type)) for cut in cuts)
+            highest = f"list_max(list_filter([{points}], lambda weft_cut: weft_cut <= {value}))"
+            self._columns[dimension.name] = f"CASE WHEN {value} IS NOT NULL THEN {highest} END"
+        return dimension.name
+
+    def _column(self, expression: Expression) -> str:
+        """The expression as a column of the rows, computed once."""
+        sql = self._sql(expression, {})
+        if isinstance(expression, Column) or sql in self._asked:
+            return sql
+        name = identity("e", text(expression), str(expression.type))
+        self._columns[name] = sql
+        return name
+
+    def _statistic(self, statistic: Statistic, *, stored: bool) -> str:
+        """The aggregate of a statistic; `stored`: its arguments are columns, for every row."""
+        write = self._column if stored else lambda expression: self._sql(expression, {})
+        arguments = [write(argument) for argument in statistic.arguments] or ["1"]
+        if statistic.where is not None:
+            condition = write(statistic.where)
+            arguments = [f"CASE WHEN {condition} THEN {argument} END" for argument in arguments]
+        return BUILD[statistic.basic].format(*arguments, t=_stored(statistic))
+
+    def _sql(self, expression: Expression, slots: Mapping[str, str]) -> str:
+        """The expression over the columns that are asked for; where only Spark can compute it, such a column."""
+        if self._in_duckdb(expression):
+            columns = {name: self._ask(name) for name in sorted(column_names(expression))}
+            return row_sql(expression, columns, slots)
+        name = identity("x", text(expression), str(expression.type))
+        self._asked[name] = spark_sql(expression)
+        return name
+
+    def _ask(self, column: str) -> str:
+        """The name under which a column of the stream arrives: its own may be any text."""
+        known = next((alias for alias, name in self._plain.items() if name == column), None)
+        if known is None:
+            known = f"weft_column{len(self._plain)}"
+            self._plain[known] = column
+            self._asked[known] = spark_sql(Column(column, BIGINT))
+        return known
+
+    def _in_duckdb(self, expression: Expression) -> bool:
+        """Whether DuckDB computes an expression as Spark does."""
+        try:
+            columns = {name: "x" for name in column_names(expression)}
+            row_sql(expression, columns)
+        except (TypeError, SqlError):
+            if self._without_spark:
+                raise
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Predicates that differ only in constants, and want the same statistics."""
+
+    parts: tuple[Expression, ...]
+    statistics: tuple[str, ...]
+
+
+def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:
+    """The statement of a node: its slice, where it has slices, its dimensions and its statistics."""
+    named = (NUMBER if dimension.matches else dimension.name for dimension in node.dimensions)
+    schema = [*named, *(statistic.name for statistic in node.statistics)]
+    terms = [*([] if time is None else [time]), *keys]
+    columns = [*terms, *values]
+    aliases = [*([] if time is None else ["start"]), *schema]
+    listed = ", ".join(f'{sql} AS "{alias}"' for sql, alias in zip(columns, aliases, strict=True))
+    by = f" GROUP BY {', '.join(map(str, range(1, len(terms) + 1)))}" if terms else " HAVING count(*) > 0"
+    return f"SELECT {listed} FROM {source}{by}"
+
+
+def _stored(statistic: Statistic) -> str:
+    """The type of a statistic's column in DuckDB."""
+    if statistic.basic in ("least", "greatest"):
+        value, order = (duck_type(argument.type) for argument in statistic.arguments)
+        return f'STRUCT("o" {order}, "p" BOOLEAN, "v" {value})'
+    return duck_type(statistic.type)
+
+
+_EXTREME = "CASE WHEN {1} IS NOT NULL THEN struct_pack(o := {1}, p := {0} IS NOT NULL, v := {0}) END"
+# How DuckDB builds a statistic from rows; {t} is the type that it is stored in.
+BUILD: dict[str, str] = {
+    "count": "count({0})",
+    "sum": "CAST(sum({0}) AS {t})",
+    "wide_sum": "CAST(sum({0}) AS {t})",
+    "squares": "CAST(sum(CAST({0} AS BIGINT) * {0}) AS {t})",
+    "min": "min({0})",
+    "max": "max({0})",
+    "bool_and": "bool_and({0})",
+    "bool_or": "bool_or({0})",
+    "m2": "var_pop({0}) * count({0})",
+    "least": f"min({_EXTREME})",
+    "greatest": f"max({_EXTREME})",
+}
