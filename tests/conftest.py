@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import create_engine, make_url, text
 
 from tests.java import LASTING
+from weft.plan.blocks import FAN_OUT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +50,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("spark")
     if config.getoption("--reverse"):
         items.reverse()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def impatient() -> Iterator[None]:
+    """Files of few rows are sealed as soon as files of many are, so that tests of a few small ticks see blocks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.store.seal.PATIENCE", FAN_OUT)
+        yield
 
 
 @pytest.fixture

@@ -30,12 +30,6 @@ def rows(seconds: list[int], n: int = 1) -> pa.Table:
     )
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows are sealed as soon as many are."""
-    monkeypatch.setattr("weft.store.seal.PATIENCE", FAN_OUT)
-
-
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[weft.Engine]:
     engine = weft.testing.engine(tmp_path / "state")

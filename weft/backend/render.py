@@ -25,6 +25,6 @@ def duck_sql(expression: Expression, slots: Mapping[str, str]) -> str:
     >>> from weft.algebra.expressions import Call, Literal, Slot
     >>> from weft.algebra.types import BIGINT
     >>> duck_sql(Call("+", (Slot("a", BIGINT), Literal(1, BIGINT)), BIGINT), {})
-    '("a" + CAST(1 AS BIGINT))'
+    '(+("a" + CAST(1 AS BIGINT)))'
     """
     return Renderer(slots, RULES).sql(expression)
