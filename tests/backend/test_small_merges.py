@@ -28,9 +28,9 @@ VALUE, WIDE, TRUTH = Column("v", INT), Column("w", BIGINT), Column("b", DataType
 STATISTICS = (
     ROW_COUNT, statistic("count", VALUE), statistic("sum", VALUE), statistic("min", VALUE), statistic("max", VALUE),
     statistic("wide_sum", WIDE), statistic("squares", VALUE), statistic("sum", MONEY), statistic("sum", BROKEN),
-    statistic("bool_and", TRUTH), statistic("bool_or", TRUTH),
+    statistic("bool_and", TRUTH), statistic("bool_or", TRUTH), statistic("min", BROKEN), statistic("max", BROKEN),
 )
-DIMENSIONS = tuple(map(Dimension, (TEXT, NUMBER, MONEY)))
+DIMENSIONS = tuple(map(Dimension, (TEXT, NUMBER, MONEY, Column("h", DOUBLE))))
 SLICES = (Same(START), Same(LATE), Either(START, -5, -1, 0, LEVEL))
 BLOCKS = (Aligned(START, 7), Same(LATE), Constant(2, LEVEL, tiny=True))
 

@@ -104,9 +104,16 @@ def test_facts_follow_what_ticks_show_and_survive_the_catalog() -> None:
     for _ in range(20):
         later = later.learned(4_000, 5_000_000, {names: 4_000})
     assert later.rows == pytest.approx(4_000, rel=0.01) and later.groups[names] > COUNTLESS / 100
-    assert later.drift(known, [names]) > 100 and known.drift(known, [names]) == 1
+    assert later.drift(known, [names]) == pytest.approx(10, rel=0.01) and known.drift(known, [names]) == 1
     again = Facts.from_definition(later.definition())
     assert again.groups.keys() == later.groups.keys() and again.rows == pytest.approx(later.rows, abs=0.1)
+
+
+def test_how_many_groups_there_are_beyond_the_rows_is_no_drift() -> None:
+    names = frozenset({"d1"})
+    guessed, again, fewer = (Facts(1_000, 5_000_000, {names: kinds}, 3) for kinds in (1e9, 1e14, 500.0))
+    assert guessed.drift(again, [names]) == pytest.approx(1, rel=0.01)
+    assert guessed.drift(fewer, [names]) > 2
 
 
 def test_small_groups_are_made_of_a_union_that_nobody_asked_for_and_large_ones_are_not() -> None:

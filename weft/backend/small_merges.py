@@ -1,7 +1,7 @@
 """Merging few rows by Arrow: a statement of DuckDB costs a millisecond however few they are, this a twentieth of it.
 
 Keeps: the same rows as the statement (weft/backend/merge.py). What Arrow might answer otherwise is left to DuckDB:
-sums that may overflow, keys and extremes that are floating (NaN, two zeros), and statistics with a rule of their own.
+sums that may overflow, floating keys and extremes among NaN or a negative zero, and statistics with their own rule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def merge_few(rows: pa.Table, merge: Merge) -> pa.Table | None:
     if rows.num_rows > FEW_ROWS or len(keys) < len(merge.keys) or len(beside) < len(merge.beside):
         return None
     columns = {key.name: _key_column(rows, key) for key in keys}
-    same = all(_is_plain_key(column.type) for column in columns.values())
+    same = all(map(_is_plain_key, columns.values()))
     if not columns or not same or not all(_is_exact(rows[one.name], one) for one in merge.statistics):
         return None
     greatest = [key.name for key in beside if isinstance(key, Greatest)]
@@ -71,9 +71,10 @@ def _key_column(rows: pa.Table, key: Key) -> Any:
             return pa.array(np.where(rows[column].to_numpy() < moment, before, after).astype(np.int8))
 
 
-def _is_plain_key(kind: pa.DataType) -> bool:
-    """Whether values of a type are equal in Arrow exactly where they are in DuckDB."""
-    return bool(
+def _is_plain_key(column: Any) -> bool:
+    """Whether the values of a key are equal in Arrow exactly where they are in DuckDB."""
+    kind = column.type
+    return _has_one_order(column) if pa.types.is_floating(kind) else bool(
         pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)
         or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     )
@@ -84,9 +85,17 @@ def _is_exact(column: pa.ChunkedArray, statistic: Statistic) -> bool:
     kind, function = column.type, _FUNCTIONS.get(statistic.basic)
     if function == "sum":
         return bool(pa.types.is_floating(kind)) or _cannot_overflow(column)
+    if function in ("min", "max") and pa.types.is_floating(kind):
+        return _has_one_order(column)
     if function in ("min", "max"):
         return bool(pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind))
     return function is not None and bool(pa.types.is_boolean(kind))
+
+
+def _has_one_order(column: Any) -> bool:
+    """Whether floating values are equal, and ordered, in one way only: none is NaN, and none is the other zero."""
+    values = column.drop_null().to_numpy()
+    return not bool((np.isnan(values) | ((values == 0) & np.signbit(values))).any())
 
 
 def _cannot_overflow(column: pa.ChunkedArray) -> bool:

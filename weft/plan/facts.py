@@ -70,10 +70,15 @@ class Facts:
         )
 
     def drift(self, other: Facts, sets: Iterable[Names]) -> float:
-        """The factor by which the most changed of rows, pace and groups differs."""
+        """The factor by which the most changed of rows, pace and groups differs.
+
+        Groups are those that a tick is expected to have: where nearly every row is a group of its own, how many groups
+        there are beyond the rows is a guess that changes with every tick.
+        """
         pairs = [(self.rows, other.rows), (self.rows / self.span, other.rows / other.span)]
         counted = (names for names in sets if names in self.groups and names in other.groups)
-        pairs += [(self.groups[names], other.groups[names]) for names in counted]
+        rows = min(self.rows, other.rows)
+        pairs += [(occupied(self.groups[names], rows), occupied(other.groups[names], rows)) for names in counted]
         return max(max(a, b, 1e-9) / max(min(a, b), 1e-9) for a, b in pairs)
 
 
