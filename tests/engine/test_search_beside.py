@@ -15,6 +15,7 @@ from tests.engine.test_optimizer import DEAR, PAIRS, RARE
 from tests.plan.test_search import Ticking
 from tests.simulation.level0 import PlainBatch, Row
 from weft.optimize import optimizer as optimizing
+from weft.optimize import search_process
 from weft.optimize import searched as searching
 from weft.plan.placement import Placement
 from weft.plan.search import Budget
@@ -41,6 +42,10 @@ def tick(engine: weft.Engine, number: int, rows: int = 200) -> None:
     weft.testing.run(engine, "s", PlainBatch(weft.testing.mark(number), made))
 
 
+def refused() -> None:
+    raise OSError("no process can be started")
+
+
 def test_a_search_ends_while_ticks_run_and_the_next_tick_takes_it(engine: weft.Engine) -> None:
     engine.register_all(PAIRS)
     ticks = 0
@@ -54,7 +59,9 @@ def test_a_search_ends_while_ticks_run_and_the_next_tick_takes_it(engine: weft.E
 def test_a_search_that_had_too_little_time_is_gone_on_with_a_few_times(
     engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "Budget", lambda clock, seconds: Budget(Ticking(), 3))
+    monkeypatch.setattr(search_process, "_started", refused)
+    monkeypatch.setattr(searching, "process", search_process.SearchProcess())
+    monkeypatch.setattr(search_process, "Budget", lambda clock, seconds: Budget(Ticking(), 3))
     monkeypatch.setattr(searching, "MOST_TURNS", 4)
     random = Random("turns")
     engine.register_all({f"q{place}": RARE.replace("c = 1", f"c = {place} AND a < {random.randint(1, 9)}") for place in range(5)})

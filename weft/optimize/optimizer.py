@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterable, Mapping
 
 from weft.algebra.windows import Clock, Sliced
-from weft.optimize.beside import handing_over_soon
 from weft.optimize.policy import Policy
 from weft.optimize.searched import Searched, search_for, searched, searched_on
 from weft.plan.cost import Costs, cheaper_kernel
@@ -174,8 +173,7 @@ class Optimizer:
 
         def run() -> None:
             try:
-                with handing_over_soon():
-                    self._done = self._run(queries, facts, moves or {}, before)
+                self._done = self._run(queries, facts, moves or {}, before)
             except Exception:
                 # A plan is there already; a better plan is not worth a stream.
                 log.exception("plan not searched", extra={"stream": self._stream})

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from uuid import uuid4
 
+from weft.optimize.search_process import Request, Subject, process
 from weft.plan.cost import Costs
 from weft.plan.facts import Facts
 from weft.plan.placement import Placement
-from weft.plan.search import Budget, Search, SearchResult
+from weft.plan.search import Search, SearchResult
 from weft.registry.registered import Registered
 
-# How long a search takes at a time, in seconds, and how often it goes on where it was.
+# How long a search computes at a time, in seconds, and how often it goes on where it was.
 SEARCH_SECONDS, MOST_TURNS = 1.0, 10
 # Facts that changed by this factor are a reason to search again; so are this share of the queries.
 DRIFT = 2.0
@@ -23,7 +24,7 @@ CHANGED = 0.1
 class Searched:
     """A search that is done for now: its queries, facts, prices and result, and the price of the placements before it.
 
-    turns: how often it was gone on with.
+    search: its name, to go on with it. turns: how often that was done.
     """
 
     queries: Mapping[str, Registered]
@@ -31,7 +32,7 @@ class Searched:
     costs: Costs
     result: SearchResult
     now: float
-    search: Search = field(repr=False)
+    search: str
     turns: int = 1
 
     def holds_for(self, queries: Mapping[str, Registered], facts: Facts, costs: Costs) -> bool:
@@ -61,14 +62,17 @@ def searched(
     seconds: float = SEARCH_SECONDS,
 ) -> Searched:
     """Search from where queries are now."""
-    search = search_for(queries, facts, costs)
-    result = search.run(now, Budget(time.monotonic, seconds))
-    return Searched(queries, facts, costs, result, search.price_of(now), search)
+    search = uuid4().hex
+    subject = Subject({name: query.choice for name, query in queries.items()}, facts, costs)
+    answer = process.search(Request(search, now, seconds, subject))
+    assert answer is not None
+    return Searched(queries, facts, costs, answer.result, answer.now, search)
 
 
 def searched_on(before: Searched, queries: Mapping[str, Registered], now: Mapping[str, Placement]) -> Searched:
-    """Go on with a search, by the facts that it began with."""
-    search = before.search
-    result = search.run(now, Budget(time.monotonic, SEARCH_SECONDS))
+    """Go on with a search, by the facts that it began with; anew where nobody knows of it any more."""
+    answer = process.search(Request(before.search, now, SEARCH_SECONDS))
     turns = before.turns + 1
-    return Searched(queries, before.facts, before.costs, result, search.price_of(now), search, turns)
+    if answer is None:
+        return replace(searched(queries, before.facts, before.costs, now), turns=turns)
+    return Searched(queries, before.facts, before.costs, answer.result, answer.now, before.search, turns)
