@@ -99,6 +99,7 @@ def measure_workload(
         nodes=last.middle("nodes"),
         walls=walls,
         prediction=median(run.prediction for run in found.runs[own]),
+        price=median(run.price for run in found.runs[own]),
         misjudged=median(run.misjudged for run in found.runs[own]),
     )
     return [against_alone, *_against_policies(workload, own, walls)]
@@ -169,5 +170,6 @@ def say(found: Found, policy: str, run: Ticks) -> None:
         f"  {run.middle('partial_rows'):,.0f} partial rows, {run.middle('nodes'):,.0f} nodes, "
         f"{run.middle('jobs'):.0f} jobs{checked}; ticks {walls}\n"
         f"  each alone {found.alone_seconds:.3f} s, loading {median(found.loading):.3f} s; floor: {floors}\n"
-        f"  ratio {found.ratio(run.wall):.2f}, predicted {run.prediction:.2f} of the measured time"
+        f"  ratio {found.ratio(run.wall):.2f}, predicted {run.prediction:.2f} of the measured time, "
+        f"{run.price:.2f} by prices alone"
     )

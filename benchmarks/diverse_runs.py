@@ -45,8 +45,16 @@ class Ticks:
     @property
     def prediction(self) -> float:
         """What the ticks were predicted to take over what they took, without what Spark does around them."""
+        return self._over_taken("predicted_seconds")
+
+    @property
+    def price(self) -> float:
+        """What the ticks should take by the prices that plans are made by over what they took."""
+        return self._over_taken("priced_seconds")
+
+    def _over_taken(self, name: str) -> float:
         taken = sum(sum(self.numbers[place]["seconds"].values()) for place in self.steady)
-        return float(sum(self.numbers[place]["predicted_seconds"] or 0.0 for place in self.steady) / taken)
+        return float(sum(self.numbers[place][name] or 0.0 for place in self.steady) / taken)
 
     @property
     def misjudged(self) -> float:

@@ -15,8 +15,8 @@ from benchmarks.plan_workloads import KINDS, SCHEMA, Workload, query, workloads,
 from benchmarks.plans import MEASURED, compare_policies, run_policy
 from weft import Engine
 from weft.optimize.planning import make_plan
-from weft.plan.cost import Costs
 from weft.plan.facts import Facts
+from weft.plan.prices import Costs
 from weft.plan.search import Search
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 import weft.testing
 from tests.cli.command import make_state, refuse
 from weft.engine import Engine
-from weft.plan.cost import NAMES, Costs
+from weft.plan.prices import NAMES, Costs
 
 
 @pytest.mark.slow

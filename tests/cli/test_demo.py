@@ -123,7 +123,7 @@ def test_what_is_counted_as_work() -> None:
     for number, rows, partial_rows, seconds in [(0, 600, 40, 1.0), (1, 400, 10, 0.5)]:
         progress.add(TickCommitted(
             stream="packets", batch_id=number, rows=rows, dead=0, jobs=1, queries=10, nodes=5, partial_rows=partial_rows,
-            kernel="spark", predicted_seconds=None, amounts={}, committed_at="", watermark_before=None, watermark=None,
+            kernel="spark", priced_seconds=None, predicted_seconds=None, amounts={}, committed_at="", watermark_before=None, watermark=None,
             seconds={"spark": seconds}))
     assert (progress.separate_work, progress.shared_work) == (10 * 1000, 3 * 1000 + 50)
     assert progress.rows_per_second == 800

@@ -21,9 +21,10 @@ from tests.engine.rows import as_table, random_ticks
 from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
 from tests.few import few
 from tests.simulation.level0 import PlainBatch, Row
-from weft.cli.calibration import EXPLAINED, Observation, fit, probes
+from weft.cli.calibration import EXPLAINED, Observation, fit
+from weft.cli.probes import probes
 from weft.optimize.optimizer import Optimizer
-from weft.plan.cost import MEANING, NAMES, Costs
+from weft.plan.prices import MEANING, NAMES, Costs
 
 # As if everything that grows with rows took so much longer: small streams are then worth a thought.
 DEAR = {name: (price if name in ("tick", "job", "node", "family") else price * 3_000)

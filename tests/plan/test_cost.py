@@ -12,7 +12,7 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Clock
 from weft.plan.bill import bill_of
-from weft.plan.cost import DUCKDB, KERNELS, SPARK, Costs, add, node_amounts
+from weft.plan.cost import add, node_amounts
 from weft.plan.decide import Decider, Draft, decider_for
 from weft.plan.facts import COUNTLESS, Estimates, Facts, kinds_behind, occupied
 from weft.plan.finer import Dimensions
@@ -20,6 +20,7 @@ from weft.plan.jobs import jobs_of
 from weft.plan.needs import Needs, analyse, node_id
 from weft.plan.network import Decision, Network, build_network, collect
 from weft.plan.placement import AT_HOME, Placement
+from weft.plan.prices import DUCKDB, KERNELS, SPARK, Costs
 from weft.plan.search import Search, SearchResult
 from weft.plan.shapes import Choice
 from weft.sql.bind import compile_query

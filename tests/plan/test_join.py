@@ -35,7 +35,8 @@ def random_groups(random: Random, estimates: Estimates, columns: list[Dimension]
 def every_pair(groups: list[BaseGroup], joins: Joins, rates: Rates) -> list[BaseGroup]:
     """The joins by a look at every pair in every round."""
     def cost(group: BaseGroup) -> float:
-        return rates.base + group.rows * (rates.out + rates.derive * group.derived)
+        derived = len(group.members) - (group.top is not None)
+        return rates.base + rates.merge * derived + group.rows * (rates.out + rates.derive * group.derived)
 
     left = sorted(groups, key=lambda group: (group.rows, group.members))
     while True:
@@ -61,7 +62,7 @@ def test_the_pair_that_saves_most_is_joined_first(seed: int) -> None:
     # Numbers without ties: the order of equal savings is nobody's business.
     kinds = {frozenset({one.name}): random.uniform(2, 300) for one in columns}
     estimates = Estimates(Facts(random.uniform(1e3, 1e6), 6e7, kinds, 3), columns, {})
-    rates = Rates(random.uniform(0.001, 0.1), random.uniform(1e-7, 1e-5), random.uniform(1e-9, 1e-7))
+    rates = Rates(random.uniform(0.001, 0.1), random.uniform(1e-7, 1e-5), random.uniform(0, 0.01), random.uniform(1e-9, 1e-7))
     groups = random_groups(random, estimates, columns, 14)
     joins = Joins(estimates, LENGTHS, rates)
     expected = every_pair([replace(group) for group in groups], joins, rates)
@@ -76,5 +77,5 @@ def test_two_hundred_nodes_that_all_gain_are_joined_at_once() -> None:
     estimates = Estimates(Facts(20_000, 6e7, {frozenset({one.name}): 100.0 for one in columns}, 3), columns, {})
     groups = [group for group in random_groups(random, estimates, columns, 280) if group.place is not None]
     started = process_time()
-    found = Joins(estimates, LENGTHS, Rates(0.01, 1e-5, 2.5e-8)).join(groups)
+    found = Joins(estimates, LENGTHS, Rates(0.01, 1e-5, 3e-4, 2.5e-8)).join(groups)
     assert len(found) < 20 < 150 < len(groups) and process_time() - started < 1

@@ -8,11 +8,11 @@ from time import process_time
 import pytest
 
 from tests.plan.test_cost import COLUMNS, choice, decider, facts, needs, query, random_queries
-from weft.plan.cost import Costs
 from weft.plan.decide import Draft
 from weft.plan.facts import Facts
 from weft.plan.network import collect
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.plan.search import Budget, Search
 from weft.plan.shapes import Choice
 

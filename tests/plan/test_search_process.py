@@ -18,7 +18,7 @@ import pytest
 
 from tests.plan.test_search import alerts, few_rows
 from weft.optimize.search_process import MOST_KEPT, Request, Searches, SearchProcess, Subject
-from weft.plan.cost import Costs
+from weft.plan.prices import Costs
 from weft.plan.search import Search
 
 SUBJECT = Subject(alerts(5), few_rows(), Costs())

@@ -22,10 +22,10 @@ from weft.backend.driver import DriverBackend, TableRows
 from weft.backend.duck import Duck
 from weft.errors import SqlError
 from weft.feeds.streams import Stream
-from weft.plan.cost import DUCKDB
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, Node, build_network
 from weft.plan.placement import AT_HOME, Placement
+from weft.plan.prices import DUCKDB
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project

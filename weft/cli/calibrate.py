@@ -30,8 +30,8 @@ def calibrate(
     from rich.progress import BarColumn, Progress, TextColumn
 
     from weft.cli.calibration import calibrate as measure
-    from weft.cli.calibration import probes
-    from weft.plan.cost import MEANING
+    from weft.cli.probes import probes
+    from weft.plan.prices import MEANING
     from weft.spark.session import local_session
 
     with open_state(state) as engine, tempfile.TemporaryDirectory(prefix="weft-calibrate-") as folder:

@@ -30,16 +30,22 @@ class Lesson:
 
 
 def learn(
-    state: StreamState, network: Network, new: NewRows, rows: int, newest: int | None, backend: Backend
+    state: StreamState,
+    network: Network,
+    new: NewRows,
+    rows: int,
+    newest: int | None,
+    backend: Backend,
+    files: int = 0,
 ) -> Lesson:
-    """Learn the facts of a tick."""
+    """Learn the facts of a tick; `files` are those that a pass read."""
     known = facts_of(state)
     fresh = any(_names(node) not in known.groups for node in network.base)
     due = known.ticks < FIRST_TICKS or known.ticks % EVERY == 0 or fresh
     seen = _seen(network, new.rows, backend) if due and rows else {}
     span = _span(state, network, new, newest)
-    facts = known.learned(rows, span, seen)
-    return Lesson(facts, replace(facts, rows=rows, span=max(1, span)))
+    facts = known.learned(rows, span, seen, files)
+    return Lesson(facts, replace(facts, rows=rows, span=max(1, span), files=files))
 
 
 def _span(state: StreamState, network: Network, new: NewRows, newest: int | None) -> int:

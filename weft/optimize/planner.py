@@ -16,8 +16,8 @@ from weft.optimize.learn import facts_of
 from weft.optimize.optimizer import Optimizer
 from weft.optimize.planning import Plan, make_plan
 from weft.optimize.policy import Policy
-from weft.plan.cost import Costs
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.plan.search import SearchResult
 from weft.registry.changes import elsewhere, forgotten, moves
 from weft.registry.registered import Registered

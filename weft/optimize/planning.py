@@ -9,11 +9,12 @@ from typing import Any
 
 from weft.algebra.windows import micros
 from weft.optimize.optimizer import Optimizer, finished_ahead
-from weft.plan.cost import SPARK, node_amounts
+from weft.plan.cost import node_amounts
 from weft.plan.description import describe_network
 from weft.plan.facts import Facts
 from weft.plan.finish import Family, FinishedSource, plan_finishing
 from weft.plan.network import Network, build_network
+from weft.plan.prices import SPARK
 from weft.registry.registered import Registered
 from weft.store.ledger import LateReaders
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.errors import EngineError
-from weft.plan.cost import KERNELS
+from weft.plan.prices import KERNELS
 
 SHARING = ("auto", "everything", "nothing")
 KERNEL_CHOICES = ("auto", *KERNELS)

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO
 
-from weft.plan.cost import Costs
 from weft.plan.facts import Facts
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.plan.search import Budget, Search, SearchResult
 from weft.plan.shapes import Choice
 

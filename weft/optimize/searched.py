@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from weft.optimize.search_process import Request, Subject, process
-from weft.plan.cost import Costs
 from weft.plan.facts import Facts
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.plan.search import Search, SearchResult
 from weft.registry.registered import Registered
 

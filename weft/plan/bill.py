@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from weft.plan.cost import SPARK, Costs
 from weft.plan.network import Network
+from weft.plan.prices import SPARK, Costs
 
 
 @dataclass(frozen=True)

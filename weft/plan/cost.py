@@ -1,103 +1,24 @@
-"""The cost model: what a tick of a network does, counted, and how long each of these things takes on this machine.
+"""The cost model: what a tick of a network does, counted in units that have a price (weft/plan/prices.py).
 
-`amounts` counts; `Costs` has a price for everything that is counted, measured by `weft calibrate`. The price of a tick
-is the sum of the products, so the same counts serve planning, the bill of a query, and learning the prices.
+The price of a tick is the sum of the products, so the same counts serve planning, the bill of a query, and learning the
+prices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from math import log2
-from typing import Any
 
 from weft.algebra.windows import Sliced, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
-from weft.plan.match import LookedFor
+from weft.plan.match import LookedFor, Match, looked_for
 from weft.plan.network import Network, Node, Wanted
+from weft.plan.prices import DUCKDB, KERNELS, SPARK, Costs
 from weft.plan.slices import Slicing
 
-# What computes base nodes from rows: Spark's statements, or a pass of DuckDB.
-SPARK, DUCKDB = "spark", "duckdb"
-KERNELS = (SPARK, DUCKDB)
 NOTHING = LookedFor()
-# The seconds of what must not be.
-NEVER = 1e6
-# What holding a row against a predicate takes of what holding it against a shape takes.
-COMPARED = 0.5
-
-
-@dataclass(frozen=True)
-class Costs:
-    """The seconds that a unit of each amount takes. The defaults were measured on two cores of a small server."""
-
-    tick: float = 0.014
-    job: float = 0.21
-    read: float = 1.5e-8
-    test: float = 1.7e-8
-    group: float = 3.9e-8
-    key: float = 5.9e-9
-    measure: float = 6.5e-9
-    out: float = 2.1e-7
-    begin: float = 0.03
-    carry: float = 2e-7
-    load: float = 2.5e-8
-    seek: float = 1e-8
-    line: float = 7e-4
-    put: float = 5e-9
-    look: float = 6e-9
-    hand: float = 3e-8
-    derive: float = 2.5e-8
-    node: float = 4e-4
-    store: float = 5e-8
-    family: float = 1.8e-2
-    visit: float = 7.3e-8
-
-    def definition(self) -> dict[str, float]:
-        return asdict(self)
-
-    @classmethod
-    def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
-        return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
-
-    def over_files(self) -> Costs:
-        """The same for a stream whose files a pass reads by itself, without a job of Spark's."""
-        return replace(self, begin=0.0, carry=self.load)
-
-    def for_kernel(self, kernel: str) -> Costs:
-        """The prices under which a tick never pays by another kernel."""
-        return replace(self, begin=NEVER) if kernel == SPARK else replace(self, job=NEVER)
-
-    def price(self, amounts: Mapping[str, float]) -> float:
-        """The seconds that these amounts take."""
-        return float(sum(getattr(self, name) * amount for name, amount in amounts.items()))
-
-
-NAMES = tuple(price.name for price in fields(Costs))
-MEANING = {
-    "tick": "a tick with nothing to do",
-    "job": "a Spark job",
-    "read": "reading a row, once for each job",
-    "test": "testing a row against one predicate or one cut on the way to its cell or slice",
-    "group": "putting a row into its group in one base node",
-    "key": "carrying one grouping key of a row along to one base node",
-    "measure": "adding a row to one statistic of one base node",
-    "out": "a value of a partial row from Spark to the driver",
-    "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
-    "carry": "a value of a row from Spark to a pass",
-    "load": "a value of a row from a file to a pass that reads the files by itself",
-    "seek": "testing a row against one cut on the way to its cell or slice in a pass",
-    "line": "a statement of a pass: a base node, or matches of one shape",
-    "put": "a value of a row put into its group in one base node by a pass",
-    "look": "a row held against the predicates of one shape by a pass",
-    "hand": "a value of a partial row that a pass makes",
-    "derive": "a value of a partial row merged into one derived node",
-    "node": "a stored node in a tick: its part of a file and its line in the catalog",
-    "store": "a value of a partial row written and later merged into blocks",
-    "family": "a family of windows that are finished ahead",
-    "visit": "a partial row of one window that is finished ahead",
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +27,7 @@ class Load:
 
     values: dimensions and statistics of a partial row. visits: partial rows that finishing its windows ahead goes
     through, and families: in how many statements. looked_for: the predicates of a node that holds just the rows that
-    match.
+    match, with those of the nodes that a pass makes by the same statement. together: how many nodes these are.
     """
 
     rows: float
@@ -116,6 +37,7 @@ class Load:
     visits: float = 0.0
     families: int = 0
     looked_for: LookedFor = NOTHING
+    together: int = 1
 
 
 @dataclass(frozen=True)
@@ -140,17 +62,18 @@ def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK)
         amounts = _amounts_of_lines(load, facts)
     elif load.parent_rows is None:
         # Of what only some rows are in, a row is held against every predicate, in a job of its own.
-        matches = load.looked_for.matches
-        own = {"job": 1, "read": facts.rows, "test": facts.rows * matches} if matches else {}
+        sought = load.looked_for
+        own = {"job": 1, "read": facts.rows, "test": facts.rows * sought.effort} if sought.matches else {}
         amounts = {
             "group": facts.rows,
             "key": facts.rows * width.keys,
             "measure": facts.rows * width.measures,
             "out": load.rows * (width.keys + width.measures),
+            "set": 1,
             **own,
         }
     else:
-        amounts = {"derive": load.parent_rows * load.values}
+        amounts = {"merge": 1, "derive": load.parent_rows * load.values}
     if load.stored:
         amounts |= {"node": 1, "store": load.rows * load.values}
     if load.visits or load.families:
@@ -159,28 +82,59 @@ def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK)
 
 
 def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
-    """The amounts that a base node asks of a pass."""
-    sought = load.looked_for
+    """The amounts that a base node asks of a pass: its share of the statement, and its own part of the answer."""
+    sought, rows = load.looked_for, facts.rows
+    statement: dict[str, float] = {"line": 1, "term": load.values, "put": rows * (1 + load.values)}
     if sought.matches:
-        return {
-            "line": sought.shapes,
-            "look": facts.rows * (sought.shapes + COMPARED * sought.compared),
-            "put": facts.rows * sought.kept * (1 + load.values),
-            "hand": load.rows * load.values,
+        statement = {
+            "line": sought.statements,
+            "term": sought.statements * load.values,
+            "branch": sought.joined + sought.listed,
+            "look": rows * sought.joined,
+            "compare": rows * sought.compared,
+            "put": rows * sought.kept * (1 + load.values),
         }
-    return {"line": 1, "put": facts.rows * (1 + load.values), "hand": load.rows * load.values}
+    shared = {name: amount / load.together for name, amount in statement.items()}
+    return {**shared, "part": 1, "hand": load.rows * load.values}
+
+
+# What nodes have in common that a pass makes by the same statement.
+Likeness = tuple[object, ...]
+
+
+def likeness(node: Node | Wanted, slicing: Slicing | None) -> Likeness:
+    """What a statement of a pass depends on; base nodes that are alike in it differ in their readers and matches."""
+    dimensions = frozenset(dimension for dimension in node.dimensions if not dimension.matches)
+    # What one clock has for moments, another has for batches; a tree's name is of no account.
+    return node.clock.sliced, slicing, dimensions, frozenset(node.statistics)
+
+
+def in_statements(
+    base: Mapping[str, tuple[Likeness, Collection[Match]]]
+) -> dict[str, tuple[LookedFor, int]]:
+    """For each base node what the statement looks for that makes it, and how many nodes it makes."""
+    nodes: dict[tuple[Likeness, bool], list[str]] = {}
+    for name, (like, matches) in base.items():
+        nodes.setdefault((like, bool(matches)), []).append(name)
+    made = {}
+    for names in nodes.values():
+        matches = base[names[0]][1] if len(names) == 1 else set().union(*(base[name][1] for name in names))
+        sought = looked_for(matches) if matches else NOTHING
+        made.update(dict.fromkeys(names, (sought, len(names))))
+    return made
 
 
 def amounts_of_rows(
     facts: Facts, tests: float, jobs: int, kernel: str = SPARK, columns: int = 0
 ) -> dict[str, float]:
-    """The amounts of a tick whatever its nodes are: its jobs, the rows that each job reads, and all tests of rows.
+    """The amounts of a tick whatever its nodes are: its files, its jobs, the rows that each reads, all tests of rows.
 
     A pass reads them once, with the columns that any node needs.
     """
     if kernel == DUCKDB:
-        return {"tick": 1, "begin": min(1, jobs), "carry": facts.rows * columns, "seek": facts.rows * tests}
-    return {"tick": 1, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
+        carried = {"begin": min(1, jobs), "take": facts.rows, "carry": facts.rows * columns, "column": columns}
+        return {"tick": 1, "file": facts.files, **carried, "seek": facts.rows * tests}
+    return {"tick": 1, "file": facts.files, "job": jobs, "read": facts.rows * jobs, "test": facts.rows * tests}
 
 
 def of_files(amounts: Mapping[str, float]) -> dict[str, float]:
@@ -230,6 +184,7 @@ def node_amounts(
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(network, node, estimates) for node in network.nodes} if measured is None else measured
     width = width_of(network.base)
+    made = _made_by_pass(network) if kernel == DUCKDB else {}
     amounts = {
         node.id: amounts_of_node(
             Load(
@@ -239,7 +194,7 @@ def node_amounts(
                 bool(node.readers),
                 sum(visits(window, rows[node.id]) for window in eager.get(node.id, ())),
                 families.get(node.id, 0),
-                network.looked_for[node.matches] if node.matches else NOTHING,
+                *made.get(node.id, (network.looked_for[node.matches] if node.matches else NOTHING, 1)),
             ),
             facts,
             width,
@@ -248,7 +203,14 @@ def node_amounts(
         for node in network.nodes
     }
     jobs = sum(not job.nodes[0].matches for job in jobs_of(network))
-    return {"": amounts_of_rows(facts, tests_of(network), jobs, kernel, len(network.columns)), **amounts}
+    return {"": amounts_of_rows(facts, tests_of(network, kernel), jobs, kernel, len(network.columns)), **amounts}
+
+
+def _made_by_pass(network: Network) -> dict[str, tuple[LookedFor, int]]:
+    matches = dict(network.matches)
+    return in_statements(
+        {node.id: (likeness(node, node.slicing), matches.get(node.matches or "", ())) for node in network.base}
+    )
 
 
 def cheaper_kernel(network: Network, facts: Facts, costs: Costs) -> str:
@@ -265,20 +227,28 @@ def estimates_for(network: Network, facts: Facts) -> Estimates:
     return Estimates(facts, dimensions, {name: len(points) for name, points in network.cuts})
 
 
-def tests_of(network: Network) -> float:
+def tests_of(network: Network, kernel: str = SPARK) -> float:
     """How many comparisons a row meets before it is grouped, in all jobs: each tests it for its own nodes."""
     cuts = {name: len(points) for name, points in network.cuts}
     slicings = {node.tree: node.slicing for node in network.base if node.clock.sliced}
-    return sum(tests_for(job.nodes, slicings, cuts) for job in jobs_of(network))
+    lots = [network.base] if kernel == DUCKDB else [job.nodes for job in jobs_of(network)]
+    return sum(tests_for(nodes, slicings, cuts, kernel) for nodes in lots)
 
 
 def tests_for(
-    nodes: Collection[Node] | Collection[Wanted], slicings: Mapping[str, Slicing | None], cuts: Mapping[str, int]
+    nodes: Collection[Node] | Collection[Wanted],
+    slicings: Mapping[str, Slicing | None],
+    cuts: Mapping[str, int],
+    kernel: str = SPARK,
 ) -> float:
-    """How many comparisons a row meets in a job that computes these nodes."""
+    """How many comparisons a row meets in a job, or in a pass, that computes these nodes.
+
+    Trees of equal slices are a single column of a pass.
+    """
     dimensions = {dimension for node in nodes for dimension in node.dimensions}
-    trees = {node.tree for node in nodes if node.clock.sliced}
-    slices = sum(tests_of_slicing(slicing) for tree in trees if (slicing := slicings[tree]) is not None)
+    of_trees = [slicings[tree] for tree in {node.tree for node in nodes if node.clock.sliced}]
+    sliced = set(of_trees) if kernel == DUCKDB else of_trees
+    slices = sum(tests_of_slicing(slicing) for slicing in sliced if slicing is not None)
     cells = sum(tests_of_cuts(cuts.get(dimension.name, 0)) for dimension in dimensions if dimension.cells)
     return slices + cells + sum(map(is_truth, dimensions))
 

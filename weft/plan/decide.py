@@ -14,14 +14,14 @@ from typing import Any
 from weft.aggregates.statistics import hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
-    DUCKDB,
     NOTHING,
-    SPARK,
-    Costs,
+    Likeness,
     Load,
     Width,
     amounts_of_node,
     amounts_of_rows,
+    in_statements,
+    likeness,
     tests_for,
     visits,
     width_of,
@@ -31,8 +31,10 @@ from weft.plan.facts import Estimates, Facts
 from weft.plan.finer import Dimensions, Finer, Supersets
 from weft.plan.jobs import MOST_KEYS
 from weft.plan.join import LEAST_SAVING, BaseGroup, Joins, Rates
+from weft.plan.match import Match
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
+from weft.plan.prices import DUCKDB, SPARK, Costs
 from weft.plan.slices import Slicing, slicing
 
 
@@ -129,7 +131,7 @@ class Decider:
         for node in draft.wanted:
             parent = min(finer.of(node), key=lambda other: (rows[other], other), default=None)
             if parent is not None:
-                derived = rows[parent] * _values(draft.wanted[node]) * self.costs.derive
+                derived = self.costs.merge + rows[parent] * _values(draft.wanted[node]) * self.costs.derive
                 if derived <= rates.base + rows[node] * rates.out + LEAST_SAVING:
                     parents[node] = parent
         groups = [
@@ -169,7 +171,7 @@ class Decider:
         jobs = _jobs(reading) + _jobs(sorting)
         prices = []
         for kernel, lots in ((SPARK, (reading, sorting)), (DUCKDB, (reading,))):
-            tests = sum(tests_for(nodes, draft.slicings, self._cuts) for nodes in lots)
+            tests = sum(tests_for(nodes, draft.slicings, self._cuts, kernel) for nodes in lots)
             rest = self.costs.price(amounts_of_rows(self.facts, tests, jobs, kernel, self._columns))
             prices.append((self._by_node(draft, decision, kernel), rest))
         return prices
@@ -180,6 +182,9 @@ class Decider:
         # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
         keys = width_of([wanted for node, wanted in everything.items() if node not in parents]).keys
         width = Width(keys, draft.width.measures)
+        # Nobody reads unions, so that they are like no other node.
+        alone = kernel == SPARK or len(draft.wanted) == 1
+        made = {} if alone else in_statements(self._base(draft, parents))
         seconds = {}
         for node, wanted in everything.items():
             parent = parents.get(node)
@@ -191,10 +196,19 @@ class Decider:
                 node in draft.wanted,
                 sum(visits(window, rows[node]) for window in eager) if eager else 0.0,
                 draft.families.get(node, 0),
-                wanted.looked_for if wanted.matches else NOTHING,
+                *(made.get(node) or (wanted.looked_for if wanted.matches else NOTHING, 1)),
             )
             seconds[node] = self._node_seconds(load, width, kernel)
         return seconds
+
+    @staticmethod
+    def _base(draft: Draft, parents: Mapping[str, str]) -> dict[str, tuple[Likeness, set[Match]]]:
+        """The wanted nodes that are computed from rows: what they are like, and the matches that they hold."""
+        return {
+            node: (likeness(wanted, draft.slicings[wanted.tree] if wanted.clock.sliced else None), wanted.matches)
+            for node, wanted in draft.wanted.items()
+            if node not in parents
+        }
 
     def stored_price(self, wanted: Wanted) -> float:
         """The least seconds of a stored node: as if it were made of a node with as few rows as it has itself."""
@@ -219,12 +233,12 @@ class Decider:
         """What another base node costs for all rows of a tick, and its partial rows, by the kernel that is likelier."""
         costs, width, rows, nodes = self.costs, draft.width, self.facts.rows, len(draft.wanted)
         values = max(map(_values, draft.wanted.values()), default=0)
-        on_spark = rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
-        in_a_pass = costs.line + rows * costs.put * (1 + values)
+        on_spark = costs.set + rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
+        in_a_pass = costs.line + costs.part + rows * costs.put * (1 + values)
         whole_pass = costs.begin + rows * costs.carry * self._columns + nodes * in_a_pass
         if whole_pass < costs.job + rows * costs.read + nodes * on_spark:
-            return Rates(in_a_pass, costs.hand * values, costs.derive)
-        return Rates(on_spark, costs.out * (width.keys + width.measures), costs.derive)
+            return Rates(in_a_pass, costs.hand * values, costs.merge, costs.derive)
+        return Rates(on_spark, costs.out * (width.keys + width.measures), costs.merge, costs.derive)
 
 
 def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Facts, costs: Costs) -> Decider:

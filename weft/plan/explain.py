@@ -10,11 +10,11 @@ from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
-from weft.plan.cost import DUCKDB, SPARK
 from weft.plan.dimensions import Dimension
 from weft.plan.finer import NotShared
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
+from weft.plan.prices import DUCKDB, SPARK
 from weft.plan.slices import Slicing
 from weft.sql.spelling import spelled
 

@@ -31,24 +31,31 @@ MOST_COUNTS = 2_000
 
 @dataclass(frozen=True)
 class Facts:
-    """Rows and microseconds of event time in a tick, and how many kinds of groups there are by dimension set."""
+    """Rows and microseconds of event time in a tick, and how many kinds of groups there are by dimension set.
+
+    files: how many a pass reads in a tick, as far as a pass reads files.
+    """
 
     rows: float = ASSUMED_ROWS
     span: float = ASSUMED_SPAN
     groups: Mapping[Names, float] = field(default_factory=dict)
     ticks: int = 0
+    files: float = 0.0
 
     def definition(self) -> dict[str, Any]:
         """As plain JSON values, for the catalog."""
         groups = {" ".join(sorted(names)): round(kinds, 1) for names, kinds in self.groups.items()}
-        return {"rows": round(self.rows, 1), "span": round(self.span), "ticks": self.ticks, "groups": groups}
+        counts = {"rows": round(self.rows, 1), "files": round(self.files, 1), "ticks": self.ticks}
+        return {**counts, "span": round(self.span), "groups": groups}
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Facts:
         groups = {frozenset(names.split()): kinds for names, kinds in definition["groups"].items()}
-        return cls(definition["rows"], definition["span"], groups, definition["ticks"])
+        # A state of before has no files.
+        files = definition.get("files", 0.0)
+        return cls(definition["rows"], definition["span"], groups, definition["ticks"], files)
 
-    def learned(self, rows: int, span: int, seen: Mapping[Names, float]) -> Facts:
+    def learned(self, rows: int, span: int, seen: Mapping[Names, float], files: int = 0) -> Facts:
         """The facts after another tick, given the groups that it had; an empty tick teaches nothing."""
         if not rows:
             return self
@@ -59,7 +66,7 @@ class Facts:
             before = known.pop(names, kinds)
             known[names] = before ** (1 - WEIGHT) * kinds**WEIGHT
         if not self.ticks:
-            return Facts(rows, max(span, 1), known, 1)
+            return Facts(rows, max(span, 1), known, 1, files)
         for names in list(known)[: max(0, len(known) - MOST_COUNTS)]:
             del known[names]
         return Facts(
@@ -67,6 +74,7 @@ class Facts:
             max(1, self.span + WEIGHT * (span - self.span)),
             known,
             self.ticks + 1,
+            self.files + WEIGHT * (files - self.files) if files else self.files,
         )
 
     def drift(self, other: Facts, sets: Iterable[Names]) -> float:

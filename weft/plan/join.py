@@ -54,10 +54,11 @@ class BaseGroup:
 
 @dataclass(frozen=True)
 class Rates:
-    """The seconds of a base node for all rows of a tick, of a partial row from Spark, and of a derived value."""
+    """The seconds of a base node for all rows of a tick, of its partial rows, of a derived node, and of its values."""
 
     base: float
     out: float
+    merge: float
     derive: float
 
 
@@ -99,7 +100,8 @@ class Joins:
         self._partners[serial] = sorted(self._savings(group))
         self._alive[serial] = group
         rates = self._rates
-        cost = group.rows * (rates.out + rates.derive * group.derived)
+        # Without a union each member is derived once it is joined; a top is not derived so far.
+        cost = group.rows * (rates.out + rates.derive * group.derived) - (0 if group.top is None else rates.merge)
         self._lines.setdefault(group.place, {})[serial] = (serial, group.mask, cost, group.values, group)
         self._offer(serial)
 
@@ -129,7 +131,7 @@ class Joins:
         rates, mask, values = self._rates, group.mask, group.values
         out, derive = rates.out, rates.derive
         rows = self._estimates.rows_in(None if slices is None else self._lengths[slices])
-        now = rates.base + group.rows * (out + derive * group.derived)
+        now = rates.base + group.rows * (out + derive * group.derived) - (0 if group.top is None else rates.merge)
         # Nothing else is done so often: a line of a comprehension takes half the time of anything more readable.
         found = [
             (saved, -serial)
@@ -146,7 +148,8 @@ class Joins:
             # From value counts only value counts can be derived.
             if top is None or not top.counts_values or group.counts_values and other.counts_values:
                 made = values + other_values - (0 if top is None else top.top_values)
-                saved = now + cost - rows[mask | other_mask] * (out + derive * made)
+                kept = 0 if top is None else rates.merge
+                saved = now + cost + kept - rows[mask | other_mask] * (out + derive * made)
                 if saved > LEAST_SAVING:
                     found.append((saved, -serial))
         return found

@@ -17,6 +17,9 @@ MATCH_DIGITS = 15
 # The share of rows that a part of a predicate keeps where nobody counted, by its function.
 SHARES = {"=": 0.05, "in": 0.15, "<": 0.3, "<=": 0.3, "like": 0.15}
 SHARE = 0.5
+# A pass looks for so many matches of a shape, or more, by a table of their constants; so many of these tables make a
+# single statement, and so many predicates of no common shape.
+LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,15 @@ class Match:
         """What matches have in common that are looked for together: they differ in constants only."""
         return (*(text(part.shape) for part in self.lifted), *(kept.name for kept in self.statistics))
 
-
     @cached_property
     def share(self) -> float:
         """The share of the rows that the predicate keeps, as a guess from the kinds of its parts."""
-        return prod(SHARES.get(part.whole.function, SHARE) if isinstance(part.whole, Call) else SHARE
-                    for part in self.lifted)
+        return share_of(self.where)
+
+    @cached_property
+    def effort(self) -> float:
+        """How many conditions a row is held against until it is known whether the predicate keeps it."""
+        return effort_of(self.where)
 
     @property
     def is_found_by_value(self) -> bool:
@@ -64,22 +70,72 @@ class Match:
         return any(part.constants for part in equal)
 
 
+def share_of(predicate: Expression) -> float:
+    """The share of the rows that a predicate keeps, where nobody counted."""
+    match predicate:
+        case Call(function="and", arguments=parts):
+            return prod(map(share_of, parts))
+        case Call(function="or", arguments=parts):
+            return 1 - prod(1 - share_of(part) for part in parts)
+        case Call(function="not", arguments=(part,)):
+            return 1 - share_of(part)
+        case Call(function=function):
+            return SHARES.get(function, SHARE)
+    return SHARE
+
+
+def effort_of(predicate: Expression) -> float:
+    """How many functions are called for a row: a part that is not reached any more is not evaluated."""
+    match predicate:
+        case Call(function="and" | "or" as function, arguments=parts):
+            reached, effort = 1.0, 0.0
+            for part in parts:
+                effort += reached * effort_of(part)
+                reached *= share_of(part) if function == "and" else 1 - share_of(part)
+            return effort
+        case Call(function="not", arguments=(part,)):
+            return effort_of(part)
+    return max(1.0, sum(isinstance(node, Call) for node in walk(predicate)))
+
+
 @dataclass(frozen=True)
 class LookedFor:
-    """What matches cost together: their number, the shapes that they are of, the matches that a row is held against
-    one by one, and how many of them keep a row on average."""
+    """What matches cost together.
+
+    joined: the shapes of those that a pass looks up by their constants, and listed: the number of all others. effort:
+    the conditions that a row is held against, and compared: those of them that a pass holds it against. kept: how many
+    matches keep a row on average.
+    """
 
     matches: int = 0
-    shapes: int = 0
-    compared: int = 0
+    joined: int = 0
+    listed: int = 0
+    effort: float = 0.0
+    compared: float = 0.0
     kept: float = 0.0
+
+    @property
+    def statements(self) -> int:
+        """How many statements look for them."""
+        return -(-self.joined // TOGETHER) - (-self.listed // MOST_LISTED)
 
 
 def looked_for(matches: Collection[Match]) -> LookedFor:
     """What these matches cost together."""
-    shapes = {match.shape for match in matches}
-    compared = sum(not match.is_found_by_value for match in matches)
-    return LookedFor(len(matches), len(shapes), compared, sum(match.share for match in matches))
+    shapes: dict[tuple[str, ...], list[Match]] = {}
+    for match in matches:
+        shapes.setdefault(match.shape, []).append(match)
+    joined = [alike for alike in shapes.values() if len(alike) >= LEAST_JOINED]
+    listed = [match for alike in shapes.values() if len(alike) < LEAST_JOINED for match in alike]
+    compared = [*listed, *(match for alike in joined for match in alike if not match.is_found_by_value)]
+    return LookedFor(
+        len(matches),
+        len(joined),
+        len(listed),
+        sum(match.effort for match in matches),
+        sum(match.effort for match in compared),
+        sum(match.share for match in matches),
+    )
 
 
 @dataclass(frozen=True)

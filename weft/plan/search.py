@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from weft.plan.candidates import CandidatePlan, Candidates, ShapePlacement
-from weft.plan.cost import Costs
 from weft.plan.decide import decider_for
 from weft.plan.dimensions import Dimension, by_name
 from weft.plan.facts import Facts
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.plan.shapes import Choice, shapes_of
 from weft.plan.woven import woven
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.feeds.streams import Stream, spark_identifier
-from weft.plan.cost import DUCKDB, SPARK
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
+from weft.plan.prices import DUCKDB, SPARK
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.failure import reason_of
@@ -36,8 +36,8 @@ log = logging.getLogger("weft.spark")
 class BatchOutput:
     """What aggregating a micro-batch yields: counts of rows, the newest time, and the base nodes' partial rows.
 
-    in_pieces: nodes whose rows are still to be merged into a single row a group. kernel: what computed them, and
-    whether it read the files of the batch by itself.
+    in_pieces: nodes whose rows are still to be merged into a single row a group. kernel: what computed them. files: how
+    many files of the batch it read by itself.
     """
 
     rows: int
@@ -46,7 +46,12 @@ class BatchOutput:
     partials: dict[str, pa.Table]
     in_pieces: frozenset[str] = frozenset()
     kernel: str = SPARK
-    direct: bool = False
+    files: int = 0
+
+    @property
+    def direct(self) -> bool:
+        """Whether a pass read the files of the batch by itself."""
+        return self.files > 0
 
 
 def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, beside: Sequence[str] = ()) -> DataFrame:
@@ -91,7 +96,7 @@ def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> Batch
     partials, in_pieces = partials_of(level0, passes, batch_id)
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
-    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, files is not None)
+    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, 0 if files is None else files.count)
 
 
 def _by_statements(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from weft.plan.cost import SPARK
 from weft.plan.network import Network, Node
+from weft.plan.prices import SPARK
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.failure import CROWDED
 from weft.spark.level0 import MOMENT, Statement, statements

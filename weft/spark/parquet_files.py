@@ -44,11 +44,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """The files of a batch, how many rows they have, and in which pieces they can be read.
+    """The files of a batch, how many these are, how many rows they have, and in which pieces they can be read.
 
     latest: the last moment that a row may have, by the clock of the batch. held: all rows, where they are few.
     """
 
+    count: int
     rows: int
     pieces: tuple[Piece, ...]
     names: tuple[str, ...]
@@ -106,7 +107,7 @@ def found(stream: Stream, addresses: Sequence[str], clock: int, most_held: int) 
                 tables.append(file.read(list(names), use_threads=metadata.num_rows > FEW_ROWS))
     ahead = LAST_MOMENT if stream.max_ahead is None else clock * 1000 + micros(stream.max_ahead)
     held = pa.concat_tables(tables).combine_chunks() if rows <= most_held else None
-    return ParquetFiles(rows, tuple(pieces), names, stream.event_time, min(LAST_MOMENT, ahead), held)
+    return ParquetFiles(len(addresses), rows, tuple(pieces), names, stream.event_time, min(LAST_MOMENT, ahead), held)
 
 
 def _read(path: str, names: Sequence[str], groups: Sequence[int]) -> pa.Table:

@@ -16,16 +16,13 @@ from weft.algebra.expressions import Column, Expression, Literal, column_names, 
 from weft.algebra.types import BIGINT
 from weft.errors import SqlError
 from weft.plan.dimensions import Dimension, lowest
-from weft.plan.match import Match, numbered
+from weft.plan.match import LEAST_JOINED, MOST_LISTED, TOGETHER, Match, numbered
 from weft.plan.network import Network, Node
 from weft.segments.types import duck_literal, duck_type
 from weft.spark.passes import NUMBER, ROWS, CellColumn, Constants, Line, Pass, Share, SliceColumn
 from weft.spark.render import spark_sql
 from weft.spark.row_sql import row_sql
 
-# From so many matches of a shape on, rows meet a table of their constants; so many joins are a single statement; and a
-# row is held against so many single predicates by another.
-LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
 WORD = re.compile(r"\w+")
 Sought = tuple[Match, tuple[Literal, ...]]
 CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})

@@ -23,8 +23,8 @@ from weft.backend.interface import BackendDown, BackendError
 from weft.engine import Engine
 from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
-from weft.plan.cost import DUCKDB
 from weft.plan.network import Network
+from weft.plan.prices import DUCKDB
 from weft.segments.rows import conform
 from weft.segments.types import arrow_type
 from weft.spark.arrived import SparkBatch
@@ -132,7 +132,7 @@ class FedBatch:
         passed = self._run(work, pa.table(columns))
         partials, in_pieces = partials_of(level0, [passed], self.mark.batch_id)
         counts = len(self.rows), len(self.rows) - len(alive)
-        return BatchOutput(*counts, passed.newest, partials, in_pieces, DUCKDB, direct=True)
+        return BatchOutput(*counts, passed.newest, partials, in_pieces, DUCKDB, files=1)
 
     @staticmethod
     def _run(work: Pass, table: pa.Table) -> Passed:

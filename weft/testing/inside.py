@@ -9,8 +9,8 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from weft.engine import Engine
-from weft.plan.cost import Costs
 from weft.plan.placement import Placement
+from weft.plan.prices import Costs
 from weft.segments.segment import SegmentRow
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import UTC, datetime
+from statistics import median
 
 from weft.optimize.learn import Lesson
-from weft.plan.cost import Costs, add, of_files
+from weft.plan.cost import add, of_files
+from weft.plan.prices import Costs
 from weft.tick.events import TickCommitted
 from weft.tick.stages import Arrival, Committed, Computed, Opened, Planned
+
+# A tick is expected to take as much longer than its price as the median of so many ticks before it.
+REMEMBERED = 7
+
+
+class Experience:
+    """How much longer than their prices the last ticks took: prices were measured on a machine with nothing else to do.
+
+    It changes no plan, as it makes all plans longer alike.
+    """
+
+    def __init__(self) -> None:
+        self._factors: deque[float] = deque(maxlen=REMEMBERED)
+
+    def expected(self, priced: float) -> float:
+        """The seconds that a tick of this price takes here."""
+        return priced * median(self._factors) if self._factors else priced
+
+    def note(self, tick: TickCommitted) -> None:
+        """Learn from a tick that is over."""
+        if tick.priced_seconds and tick.took:
+            self._factors.append(tick.took / tick.priced_seconds)
 
 
 def in_numbers(
@@ -19,14 +44,16 @@ def in_numbers(
     committed: Committed,
     lesson: Lesson | None,
     prices: Costs,
+    experience: Experience,
 ) -> TickCommitted:
     """The tick in numbers, but for its seconds; what it should have taken only where facts were learned."""
     plan = computed.plan
     measured = {node: rows.count for node, rows in computed.new.rows.items()}
-    predicted, amounts = None, {}
+    priced, predicted, amounts = None, None, {}
     if lesson is not None:
         kernel = computed.output.kernel
-        predicted = round(prices.price(add(plan.amounts(lesson.tick, kernel).values())), 4)
+        priced = round(prices.price(add(plan.amounts(lesson.tick, kernel).values())), 4)
+        predicted = round(experience.expected(priced), 4)
         amounts = add(plan.amounts(lesson.tick, kernel, measured).values())
         amounts = of_files(amounts) if computed.output.direct else amounts
     return TickCommitted(
@@ -39,6 +66,7 @@ def in_numbers(
         nodes=len(plan.network.nodes),
         partial_rows=sum(measured.values()),
         kernel=computed.output.kernel,
+        priced_seconds=priced,
         predicted_seconds=predicted,
         amounts={name: round(amount) for name, amount in amounts.items()},
         committed_at=datetime.now(UTC).isoformat(timespec="milliseconds"),

@@ -16,7 +16,7 @@ from weft.failpoint import failpoint, failpoint_soon
 from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan
-from weft.plan.cost import Costs
+from weft.plan.prices import Costs
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry

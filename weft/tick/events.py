@@ -15,8 +15,9 @@ from typing import Any
 class TickCommitted:
     """A tick that is committed and over, in numbers; watermarks are microseconds of event time, None before any row.
 
-    `seconds` are by stage, Spark's own around the tick included. Costs are predicted where the tick learned its facts.
-    `kernel` says what computed it from rows: `spark` or `duckdb`.
+    `seconds` are by stage, Spark's own around the tick included. `priced_seconds` are what it should have taken by the
+    prices that plans are made by, `predicted_seconds` these by what the ticks before took; both are known where a tick
+    learned its facts. `kernel` says what computed it from rows: `spark` or `duckdb`.
     """
 
     stream: str
@@ -28,6 +29,7 @@ class TickCommitted:
     nodes: int
     partial_rows: int
     kernel: str
+    priced_seconds: float | None
     predicted_seconds: float | None
     amounts: Mapping[str, float]
     committed_at: str

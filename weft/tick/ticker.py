@@ -19,7 +19,7 @@ from weft.feeds.streams import Stream
 from weft.optimize.learn import Lesson, facts_of, learn
 from weft.optimize.planner import Planner
 from weft.optimize.planning import late_readers
-from weft.plan.cost import Costs
+from weft.plan.prices import Costs
 from weft.registry.registry import Registry
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived
@@ -29,7 +29,7 @@ from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState
 from weft.store.storage import Storage
 from weft.store.tend import sweep, tend
-from weft.tick.account import in_numbers
+from weft.tick.account import Experience, in_numbers
 from weft.tick.batches import is_done, numbered
 from weft.tick.bus import Bus
 from weft.tick.commit import Harvest, publish, publish_finished, write
@@ -68,6 +68,7 @@ class Ticker:
         self.stream, self.planner = stream, planner
         # How the newest tick went here, and whether it was told to all, whole, with what Spark did around it.
         self.last: TickCommitted | None = None
+        self._experience = Experience()
         self._untold, self._tells_later = False, False
         self._committed, self._registry, self._bus = committed, registry, bus
         self._storage, self._catalog, self._backend = storage, storage.catalog, storage.backend
@@ -129,6 +130,7 @@ class Ticker:
         tick = made.get(TickCommitted)
         if tick is not None:
             self.last, self._untold = replace(tick, seconds=watch.stop()), True
+            self._experience.note(self.last)
             # At once, since others may wait for it; the tick itself is told when Spark has said how long it took.
             self._bus.emit(*self._compute.take_stopped(), *self.last.closed())
             if not self._tells_later:
@@ -164,8 +166,8 @@ class Ticker:
         return self._compute.run(arrival)
 
     def _learn(self, computed: Computed) -> Lesson:
-        output = computed.output
-        return learn(self.state, computed.plan.network, computed.new, output.rows, output.newest, self._backend)
+        output, network = computed.output, computed.plan.network
+        return learn(self.state, network, computed.new, output.rows, output.newest, self._backend, output.files)
 
     def _commit(self, arrival: Arrival, planned: Planned, computed: Computed, lesson: Lesson | None) -> Committed:
         """Write the files and make them visible with everything else that the tick changed."""
@@ -213,7 +215,8 @@ class Ticker:
         """Put the tick into numbers."""
         failpoint("tick-end")
         prices = self.planner.optimizer.costs
-        return in_numbers(self.stream.name, arrival, opened, planned, computed, committed, lesson, prices)
+        made = (arrival, opened, planned, computed, committed, lesson)
+        return in_numbers(self.stream.name, *made, prices, self._experience)
 
     @contextmanager
     def telling_later(self) -> Iterator[None]:

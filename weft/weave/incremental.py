@@ -12,7 +12,7 @@ because a slope is good only near the point where it was taken.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from weft.algebra.windows import Sliding
 from weft.weave.operations import Operations
 from weft.weave.plans import Rate, WeavePlan, as_fraction, plan_of
 from weft.weave.policies import best_partner
-from weft.weave.pricing import Bundle, Pricing, as_number
+from weft.weave.pricing import Bundle, Pricing, as_number, total_cost
 from weft.weave.share import weave_share
 
 # Windows that have left are forgotten when they are more than the others, and more than a few.
@@ -109,8 +109,8 @@ class IncrementalWeave:
             left = left - {strand}
             del self._home[strand]
         self._forget(home)
-        if left:
-            self._settle(self._pricing.bundle(left))
+        for tree in self._cheaper(left):
+            self._settle(tree)
         if len(self._pricing.windows) > 2 * self.count + FEW:
             self._load([list(tree) for tree in self.plan.trees])
         self._keep_up()
@@ -183,8 +183,8 @@ class IncrementalWeave:
         groups = [{self._take(window) for window in tree} for tree in trees]
         seen: set[int] = set()
         for strands in groups:
-            if strands - seen:
-                self._put(self._pricing.bundle(strands - seen))
+            for tree in self._cheaper(strands - seen):
+                self._put(tree)
             seen |= strands
         self._universe = self._pricing.universe
 
@@ -203,8 +203,16 @@ class IncrementalWeave:
             self._settle(self._pricing.bundle([strand]))
             return
         # its edges are there already: no other tree is cheaper for it, and none became a better partner
-        tree = self._forget(home)
-        self._put(self._pricing.bundle(tree.strands))
+        for tree in self._cheaper(self._forget(home).strands):
+            self._put(tree)
+
+    def _cheaper(self, strands: Collection[int]) -> list[Bundle]:
+        """A tree of these strands, or a tree for each where that is cheaper, as it may become when windows come or go."""
+        apart = [self._pricing.bundle([strand]) for strand in strands]
+        if len(apart) <= 1:
+            return apart
+        whole = self._pricing.bundle(strands)
+        return [whole] if self._pricing.cost(whole) <= total_cost(self._pricing, apart) else apart
 
     def _settle(self, tree: Bundle) -> None:
         """Put a tree into the plan, merged with the others as long as that saves."""

@@ -66,6 +66,14 @@ TestWeaving = Weaving.TestCase
 TestWeaving.settings = settings(max_examples=25, stateful_step_count=10)
 
 
+def test_a_tree_that_grows_too_dear_is_taken_apart() -> None:
+    """A window with the edges of another goes into its tree; if it is merged of many fragments, all of them cost more."""
+    weave = IncrementalWeave(rate=7, tolerance=0, automatic=False)
+    for length, slide in ((0.25, 0.25), (1, 1), (4, 1)):
+        weave.add(window(length, slide))
+    assert weave.plan.cost <= share_none(weave.windows, rate=7).cost
+
+
 def arrive(weave: IncrementalWeave, some: list[Window]) -> list[float]:
     """Add windows one by one; by how much the plan is dearer than one made from nothing, every twentieth time."""
     worse = []

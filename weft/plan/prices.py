@@ -1,0 +1,103 @@
+"""Prices: the seconds that a unit of everything takes that a tick is counted by (weft/plan/cost.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+# What computes base nodes from rows: Spark's statements, or a pass of DuckDB.
+SPARK, DUCKDB = "spark", "duckdb"
+KERNELS = (SPARK, DUCKDB)
+# The seconds of what must not be.
+NEVER = 1e6
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The seconds that a unit of each amount takes. The defaults were measured on two cores of a small server."""
+
+    tick: float = 0.019
+    job: float = 0.11
+    read: float = 6.2e-08
+    test: float = 2.4e-10
+    group: float = 1.3e-08
+    key: float = 5.7e-09
+    measure: float = 3.8e-09
+    out: float = 1.1e-07
+    set: float = 0.001
+    begin: float = 0.052
+    take: float = 2.4e-08
+    carry: float = 5e-08
+    load: float = 4.9e-09
+    file: float = 0.00026
+    column: float = 0.00012
+    seek: float = 2.9e-09
+    line: float = 0.00032
+    term: float = 3.6e-05
+    part: float = 1.2e-05
+    branch: float = 0.00016
+    put: float = 2.7e-10
+    look: float = 1.8e-08
+    compare: float = 4.3e-09
+    hand: float = 1.4e-08
+    merge: float = 0.00027
+    derive: float = 1.5e-08
+    node: float = 8.7e-05
+    store: float = 3.7e-08
+    family: float = 0.0092
+    visit: float = 5.4e-08
+
+    def definition(self) -> dict[str, float]:
+        return asdict(self)
+
+    @classmethod
+    def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
+        return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
+
+    def over_files(self) -> Costs:
+        """The same for a stream whose files a pass reads by itself, without a job of Spark's."""
+        return replace(self, begin=0.0, carry=self.load)
+
+    def for_kernel(self, kernel: str) -> Costs:
+        """The prices under which a tick never pays by another kernel."""
+        return replace(self, begin=NEVER) if kernel == SPARK else replace(self, job=NEVER)
+
+    def price(self, amounts: Mapping[str, float]) -> float:
+        """The seconds that these amounts take."""
+        return float(sum(getattr(self, name) * amount for name, amount in amounts.items()))
+
+
+NAMES = tuple(price.name for price in fields(Costs))
+MEANING = {
+    "tick": "a tick with nothing to do",
+    "job": "a Spark job",
+    "read": "reading a row, once for each job",
+    "test": "testing a row against one predicate or one cut on the way to its cell or slice",
+    "group": "putting a row into its group in one base node",
+    "key": "carrying one grouping key of a row along to one base node",
+    "measure": "adding a row to one statistic of one base node",
+    "out": "a value of a partial row from Spark to the driver",
+    "set": "a base node in a job of Spark's, however few the rows",
+    "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
+    "take": "a row that a pass takes in, with its moment",
+    "carry": "a value of a row from Spark to a pass",
+    "load": "a value of a row from a file to a pass that reads the files by itself",
+    "file": "a file of a tick",
+    "column": "a column that a pass reads, however few the rows",
+    "seek": "testing a row against one cut on the way to its cell or slice in a pass",
+    "line": "a statement of a pass: a base node, base nodes that differ in their readers only, or matches",
+    "term": "a dimension or statistic in a statement of a pass",
+    "part": "a base node's part of what a statement of a pass makes",
+    "branch": "a shape of predicates in a statement of a pass, or a predicate of no common shape",
+    "put": "a value of a row put into its group in one base node by a pass",
+    "look": "a row looked up among the constants of a shape of predicates by a pass",
+    "compare": "a row held against a condition of a predicate by a pass",
+    "hand": "a value of a partial row that a pass makes",
+    "merge": "a derived node, however few the partial rows",
+    "derive": "a value of a partial row merged into one derived node",
+    "node": "a stored node in a tick: its part of a file and its line in the catalog",
+    "store": "a value of a partial row written and later merged into blocks",
+    "family": "a family of windows that are finished ahead",
+    "visit": "a partial row of one window that is finished ahead",
+}
