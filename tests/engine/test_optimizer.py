@@ -20,6 +20,7 @@ from tests.engine.queries import query_set
 from tests.engine.rows import as_table, random_ticks
 from tests.engine.test_invariance import BEGIN, INTERPRETED, answer
 from tests.few import few
+from tests.plan.prices import PRICES
 from tests.simulation.level0 import PlainBatch, Row
 from weft.cli.calibration import EXPLAINED, Observation, fit
 from weft.cli.probes import probes
@@ -28,8 +29,7 @@ from weft.plan.prices import MEANING, NAMES, Costs
 
 # As if everything that grows with rows took so much longer: small streams are then worth a thought.
 DEAR = {name: (price if name in ("tick", "job", "node", "family") else price * 3_000)
-        for name, price in Costs().definition().items()}
-
+        for name, price in PRICES.definition().items()}
 
 SCHEMA = "ts timestamp, a int, b int, c int, d int, v int"
 

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.plan.prices import PRICES
 from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.schema import FeedSchema
 from weft.algebra.windows import Clock
@@ -29,9 +30,9 @@ from weft.sql.ddl import parse_schema
 COLUMNS = {"a": 3, "b": 4, "c": 5, "d": 6, "big": 100_000, "x": 1000}
 SCHEMA = "ts timestamp, a int, b int, c int, d int, big int, x int"
 AGGREGATES = AggregateCatalog()
-COSTS = Costs()
+COSTS = PRICES
 # No pass of DuckDB pays.
-ON_SPARK = Costs(begin=1e3)
+ON_SPARK = replace(PRICES, begin=1e3)
 
 
 def needs(sql: str, placement: Placement = AT_HOME) -> Needs:
@@ -128,7 +129,7 @@ def test_small_groups_are_made_of_a_union_that_nobody_asked_for_and_large_ones_a
 
 def test_a_node_is_derived_where_that_is_cheaper_than_grouping_rows_once_more() -> None:
     queries = {"wide": needs(query("big, x, a")), "small": needs(query("a"))}
-    cheap, dear = (decide(queries, facts(), Costs(derive=price)) for price in (1e-9, 1e-6))
+    cheap, dear = (decide(queries, facts(), replace(PRICES, derive=price)) for price in (1e-9, 1e-6))
     assert labels(build_network("s", queries, cheap)) == {"a, big, x"}
     assert labels(build_network("s", queries, dear)) == {"a", "a, big, x"}
 
@@ -148,10 +149,10 @@ def test_windows_that_do_not_fit_each_other_get_trees_and_those_that_do_share_on
 
 def test_predicates_that_nobody_shares_become_matches_and_thresholds_do_not() -> None:
     rare = {f"q{place}": choice(query("a", where=f"WHERE big = {place} AND x <> {place}")) for place in range(10)}
-    found = Search(rare, facts(), Costs()).run()
+    found = Search(rare, facts(), PRICES).run()
     assert all(place.matches for place in found.placements.values()) and found.price < 0.8 * found.everything
     many = {f"q{place}": choice(query("a", where=f"WHERE x > {place}")) for place in range(300)}
-    assert not any(place.matches for place in Search(many, facts(), Costs()).run().placements.values())
+    assert not any(place.matches for place in Search(many, facts(), PRICES).run().placements.values())
 
 
 def test_a_plan_for_a_given_kernel_is_made_by_its_prices_alone() -> None:
@@ -181,7 +182,7 @@ def test_no_plan_is_priced_above_sharing_everything_or_nothing(seed: int) -> Non
     random = Random(f"prices {seed}")
     queries = random_queries(random)
     known = facts(random.choice([100, 10_000, 1_000_000]), random.choice([1e6, 3e7, 1e9]))
-    search = Search(queries, known, Costs())
+    search = Search(queries, known, PRICES)
     found = search.run()
     assert found.price <= min(found.everything, found.nothing) * (1 + 1e-9), f"seed {seed}"
     again = search.run(found.placements)
@@ -193,10 +194,10 @@ def test_a_new_query_goes_where_its_like_is_and_nobody_else_moves() -> None:
     queries = {f"q{step}x{times}": choice(query("big", f"'{step * times} seconds', '{step} seconds'"), eager=True)
                for step in (7, 9, 10, 11) for times in (20, 40)}
     known = Facts(200_000, 40_000_000, {frozenset({needs(query("big")).groups[0].name}): 5_000.0}, 5)
-    placed = dict(Search(queries, known, Costs()).run().placements)
+    placed = dict(Search(queries, known, PRICES).run().placements)
     more = {**queries, "like": choice(query("big", "'140 seconds', '7 seconds'"), eager=True),
             "other": choice(query("big", "'70 seconds', '10 seconds'"), eager=True)}
-    fresh = Search(more, known, Costs()).place(["like", "other"], placed)
+    fresh = Search(more, known, PRICES).place(["like", "other"], placed)
     assert fresh["like"] == placed["q7x20"] and fresh["other"].tree == placed["q10x20"].tree
 
 
@@ -204,8 +205,8 @@ def test_bills_add_up_to_the_whole() -> None:
     queries = {"one": needs(query("a, b")), "two": needs(query("a")), "three": needs(query("big"))}
     network, known = build_network("s", queries), facts()
     amounts = node_amounts(network, known, {}, {})
-    bill = bill_of(network, amounts, Costs())
-    assert bill.total == pytest.approx(Costs().price(add(amounts.values())))
+    bill = bill_of(network, amounts, PRICES)
+    assert bill.total == pytest.approx(PRICES.price(add(amounts.values())))
     assert sum(bill.share(name) for name in queries) == pytest.approx(bill.total)
     assert bill.share("three") > bill.share("two"), "many groups cost more than few"
 

@@ -7,12 +7,12 @@ from time import process_time
 
 import pytest
 
+from tests.plan.prices import PRICES
 from tests.plan.test_cost import COLUMNS, choice, decider, facts, needs, query, random_queries
 from weft.plan.decide import Draft
 from weft.plan.facts import Facts
 from weft.plan.network import collect
 from weft.plan.placement import Placement
-from weft.plan.prices import Costs
 from weft.plan.search import Budget, Search
 from weft.plan.shapes import Choice
 
@@ -50,8 +50,8 @@ def test_however_little_time_there_is_no_plan_is_priced_above_sharing_everything
     random = Random(f"time {seed}")
     queries = random_queries(random)
     known = facts(random.choice([100, 10_000, 1_000_000]), random.choice([1e6, 3e7, 1e9]))
-    whole = Search(queries, known, Costs()).run()
-    search, prices = Search(queries, known, Costs()), []
+    whole = Search(queries, known, PRICES).run()
+    search, prices = Search(queries, known, PRICES), []
     for _ in range(5_000):
         found = search.run(None, Budget(Ticking(), random.choice([0, 1, 2, 5])))
         prices.append(found.price)
@@ -66,42 +66,43 @@ def test_however_little_time_there_is_no_plan_is_priced_above_sharing_everything
 
 
 def test_without_a_clock_the_same_queries_get_the_same_plan() -> None:
-    first, again = (Search(alerts(30), few_rows(), Costs()).run() for _ in range(2))
+    first, again = (Search(alerts(30), few_rows(), PRICES).run() for _ in range(2))
     assert first == again and first.finished
 
 
 def test_different_alerts_are_kept_whole_after_a_quick_look() -> None:
     queries = alerts(100)
-    quick = Search(queries, few_rows(), Costs()).quick(None, Budget(Ticking(), 2))
+    quick = Search(queries, few_rows(), PRICES).quick(None, Budget(Ticking(), 2))
     assert quick.tried == 1 and not quick.finished
     assert sum(place.matches for place in quick.placements.values()) > 90
     assert quick.price < 0.5 * quick.everything
-    at_once = Search(queries, few_rows(), Costs()).quick(None, Budget(Ticking(), 0))
+    at_once = Search(queries, few_rows(), PRICES).quick(None, Budget(Ticking(), 0))
     assert at_once.tried == 0 and at_once.price == min(at_once.everything, at_once.nothing)
 
 
 def test_what_promises_most_comes_first() -> None:
     """A dozen candidates are nearly as good as all: single shapes come last."""
-    some, all_of_them = (Search(alerts(60), few_rows(), Costs(), effort).run() for effort in (12, 400))
+    some, all_of_them = (Search(alerts(60), few_rows(), PRICES, effort).run() for effort in (12, 400))
     assert some.tried <= 12 < all_of_them.tried
-    assert some.price < 1.15 * all_of_them.price < 0.9 * min(some.everything, some.nothing)
+    assert some.price < 1.15 * all_of_them.price < 0.6 * some.everything
+    assert all_of_them.price < 0.9 * some.nothing
 
 
 def test_a_search_is_over_soon_after_its_time() -> None:
     """Two hundred different alerts took 18 s, in which nothing else could be planned."""
     queries = alerts(200)
     started = process_time()
-    found = Search(queries, few_rows(), Costs()).run(None, Budget(process_time, 0.5))
+    found = Search(queries, few_rows(), PRICES).run(None, Budget(process_time, 0.5))
     assert process_time() - started < 3
-    assert found.price < 0.5 * min(found.everything, found.nothing)
+    assert found.price < 0.5 * found.everything and found.price < 0.9 * found.nothing
 
 
 def test_new_queries_are_placed_when_no_time_is_left_too() -> None:
     queries = alerts(40)
     settled = {name: Placement() for name in list(queries)[:3]}
     fresh = [name for name in queries if name not in settled]
-    assert Search(queries, few_rows(), Costs()).place(fresh, settled, Budget(Ticking(), 0)).keys() == set(fresh)
-    together = Search(queries, few_rows(), Costs())
+    assert Search(queries, few_rows(), PRICES).place(fresh, settled, Budget(Ticking(), 0)).keys() == set(fresh)
+    together = Search(queries, few_rows(), PRICES)
     placed = together.place(fresh, settled, Budget(Ticking(), 2))
     assert together.tried == 2 and sum(place.matches for place in placed.values()) > 30
 
@@ -115,7 +116,7 @@ def test_a_candidate_is_priced_as_the_network_that_is_made_of_it(seed: int) -> N
                                 random.choice(["", f"WHERE x > {place}", f"WHERE big = {place} AND d = 1"]))
              for place in range(10)}
     queries, known = {name: choice(text) for name, text in texts.items()}, facts()
-    search = Search(queries, known, Costs())
+    search = Search(queries, known, PRICES)
     for _ in range(10):
         like = {shape.queries[0]: (random.choice(["", "t"]), random.random() < 0.5) for shape in search.shapes}
         placements = {name: Placement(tree, truths and queries[name].matched is not None)

@@ -16,12 +16,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.plan.prices import PRICES
 from tests.plan.test_search import alerts, few_rows
 from weft.optimize.search_process import MOST_KEPT, Request, Searches, SearchProcess, Subject
-from weft.plan.prices import Costs
 from weft.plan.search import Search
 
-SUBJECT = Subject(alerts(5), few_rows(), Costs())
+SUBJECT = Subject(alerts(5), few_rows(), PRICES)
 REQUEST = Request("first", {}, 5.0, SUBJECT)
 
 

@@ -36,7 +36,7 @@ EXPLAINED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("spark",),
         (
             *("job", "read", "test", "group", "key", "measure", "out", "set"),
-            *("begin", "take", "carry", "load", "file", "column", "seek"),
+            *("begin", "take", "carry", "fetch", "load", "file", "column", "seek"),
             *("line", "term", "part", "branch", "put", "look", "compare", "hand"),
         ),
     ),

@@ -139,8 +139,8 @@ def amounts_of_rows(
 
 def of_files(amounts: Mapping[str, float]) -> dict[str, float]:
     """The amounts of a tick whose files a pass read by itself."""
-    others = {name: amount for name, amount in amounts.items() if name not in ("begin", "carry")}
-    return {**others, "load": amounts.get("carry", 0.0)}
+    others = {name: amount for name, amount in amounts.items() if name not in ("begin", "take", "carry")}
+    return {**others, "fetch": amounts.get("take", 0.0), "load": amounts.get("carry", 0.0)}
 
 
 def add(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:

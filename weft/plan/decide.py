@@ -235,7 +235,7 @@ class Decider:
         values = max(map(_values, draft.wanted.values()), default=0)
         on_spark = costs.set + rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
         in_a_pass = costs.line + costs.part + rows * costs.put * (1 + values)
-        whole_pass = costs.begin + rows * costs.carry * self._columns + nodes * in_a_pass
+        whole_pass = costs.begin + rows * (costs.take + costs.carry * self._columns) + nodes * in_a_pass
         if whole_pass < costs.job + rows * costs.read + nodes * on_spark:
             return Rates(in_a_pass, costs.hand * values, costs.merge, costs.derive)
         return Rates(on_spark, costs.out * (width.keys + width.measures), costs.merge, costs.derive)

@@ -17,36 +17,37 @@ NEVER = 1e6
 class Costs:
     """The seconds that a unit of each amount takes. The defaults were measured on two cores of a small server."""
 
-    tick: float = 0.019
-    job: float = 0.11
-    read: float = 6.2e-08
-    test: float = 2.4e-10
-    group: float = 1.3e-08
-    key: float = 5.7e-09
-    measure: float = 3.8e-09
-    out: float = 1.1e-07
-    set: float = 0.001
-    begin: float = 0.052
-    take: float = 2.4e-08
+    tick: float = 0.024
+    job: float = 0.15
+    read: float = 5.8e-08
+    test: float = 6.2e-09
+    group: float = 2.4e-08
+    key: float = 5.1e-09
+    measure: float = 5.4e-09
+    out: float = 1.3e-07
+    set: float = 0.0
+    begin: float = 0.059
+    take: float = 3.1e-07
     carry: float = 5e-08
-    load: float = 4.9e-09
-    file: float = 0.00026
-    column: float = 0.00012
-    seek: float = 2.9e-09
-    line: float = 0.00032
-    term: float = 3.6e-05
-    part: float = 1.2e-05
-    branch: float = 0.00016
-    put: float = 2.7e-10
-    look: float = 1.8e-08
-    compare: float = 4.3e-09
-    hand: float = 1.4e-08
-    merge: float = 0.00027
-    derive: float = 1.5e-08
-    node: float = 8.7e-05
-    store: float = 3.7e-08
-    family: float = 0.0092
-    visit: float = 5.4e-08
+    fetch: float = 4.5e-08
+    load: float = 7.8e-09
+    file: float = 0.00027
+    column: float = 0.00022
+    seek: float = 2.5e-09
+    line: float = 0.00042
+    term: float = 5.6e-05
+    part: float = 0.00013
+    branch: float = 0.00019
+    put: float = 3.2e-10
+    look: float = 2.2e-08
+    compare: float = 5.7e-09
+    hand: float = 1.9e-08
+    merge: float = 0.00033
+    derive: float = 2.5e-08
+    node: float = 9.6e-05
+    store: float = 5.1e-08
+    family: float = 0.014
+    visit: float = 7.3e-08
 
     def definition(self) -> dict[str, float]:
         return asdict(self)
@@ -57,7 +58,7 @@ class Costs:
 
     def over_files(self) -> Costs:
         """The same for a stream whose files a pass reads by itself, without a job of Spark's."""
-        return replace(self, begin=0.0, carry=self.load)
+        return replace(self, begin=0.0, take=self.fetch, carry=self.load)
 
     def for_kernel(self, kernel: str) -> Costs:
         """The prices under which a tick never pays by another kernel."""
@@ -80,8 +81,9 @@ MEANING = {
     "out": "a value of a partial row from Spark to the driver",
     "set": "a base node in a job of Spark's, however few the rows",
     "begin": "a pass of DuckDB over the rows of a tick, in place of Spark's jobs",
-    "take": "a row that a pass takes in, with its moment",
+    "take": "a row that Spark hands to a pass, with its moment",
     "carry": "a value of a row from Spark to a pass",
+    "fetch": "a row that a pass reads from a file by itself, with its moment",
     "load": "a value of a row from a file to a pass that reads the files by itself",
     "file": "a file of a tick",
     "column": "a column that a pass reads, however few the rows",

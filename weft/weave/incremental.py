@@ -207,7 +207,7 @@ class IncrementalWeave:
             self._put(tree)
 
     def _cheaper(self, strands: Collection[int]) -> list[Bundle]:
-        """A tree of these strands, or a tree for each where that is cheaper, as it may become when windows come or go."""
+        """A tree of these strands, or a tree for each where that is cheaper, as it may get to be."""
         apart = [self._pricing.bundle([strand]) for strand in strands]
         if len(apart) <= 1:
             return apart
