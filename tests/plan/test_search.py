@@ -9,6 +9,7 @@ import pytest
 
 from tests.plan.prices import PRICES
 from tests.plan.test_cost import COLUMNS, choice, decider, facts, needs, query, random_queries
+from weft.plan.candidates import apart
 from weft.plan.decide import Draft
 from weft.plan.facts import Facts
 from weft.plan.network import collect
@@ -73,11 +74,20 @@ def test_without_a_clock_the_same_queries_get_the_same_plan() -> None:
 def test_different_alerts_are_kept_whole_after_a_quick_look() -> None:
     queries = alerts(100)
     quick = Search(queries, few_rows(), PRICES).quick(None, Budget(Ticking(), 2))
-    assert quick.tried == 1 and not quick.finished
+    assert quick.tried == 2 and not quick.finished
     assert sum(place.matches for place in quick.placements.values()) > 90
     assert quick.price < 0.5 * quick.everything
     at_once = Search(queries, few_rows(), PRICES).quick(None, Budget(Ticking(), 0))
-    assert at_once.tried == 0 and at_once.price == min(at_once.everything, at_once.nothing)
+    assert at_once.tried == 1 and at_once.price < min(at_once.everything, at_once.nothing), "the first is always looked at"
+
+
+def test_queries_of_a_shape_that_are_placed_apart_are_priced_apart_and_come_together() -> None:
+    """Two thousand alerts that a first look had put in trees of their own stayed there: they were priced as in a tree."""
+    queries = alerts(100)
+    search = Search(queries, few_rows(), PRICES)
+    found = search.run(apart(queries))
+    assert search.price_of(apart(queries)) == pytest.approx(found.nothing)
+    assert found.price < 0.9 * found.nothing and len({place.tree for place in found.placements.values()}) < 5
 
 
 def test_what_promises_most_comes_first() -> None:

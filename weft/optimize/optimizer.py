@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from weft.algebra.windows import Clock, Sliced
 from weft.optimize.policy import Policy
 from weft.optimize.searched import Searched, search_for, searched, searched_on
+from weft.plan.candidates import apart
 from weft.plan.cost import cheaper_kernel
 from weft.plan.decide import Draft, decider_for
 from weft.plan.facts import Facts
@@ -23,7 +24,7 @@ from weft.plan.needs import node_id
 from weft.plan.network import Decision, Network, collect
 from weft.plan.placement import Placement
 from weft.plan.prices import Costs
-from weft.plan.search import Budget, SearchResult, apart
+from weft.plan.search import Budget, SearchResult
 from weft.plan.shapes import likeness
 from weft.registry.registered import Registered
 

@@ -14,8 +14,8 @@ from weft.algebra.windows import Clock, Sliced
 from weft.plan.decide import Decider, Draft
 from weft.plan.finer import Dimensions
 from weft.plan.network import Decision, Wanted
-from weft.plan.placement import Placement
-from weft.plan.shapes import Choice, Shape
+from weft.plan.placement import AT_HOME, Placement
+from weft.plan.shapes import Choice, Shape, want
 from weft.plan.slices import Slicing, slicing
 
 ShapePlacement = tuple[str, bool]
@@ -59,19 +59,34 @@ class Candidates:
 
     def nothing(self) -> float:
         """The price with every query by itself: its own slices, its own predicate, its own base nodes."""
-        wanted: dict[str, Wanted] = {}
-        eager: dict[str, set[Sliced]] = {}
+        return self._decider.price(self._draft_of(apart(self._queries)), Decision({}))
+
+    def as_placed(self, placements: Mapping[str, Placement]) -> float:
+        """The price with every query where it is placed, also where queries of a shape are placed apart."""
+        draft = self._draft_of(placements)
+        decisions = self._decider.joined(draft, _union_name()), self._decider.simple(draft)
+        return min(self._decider.price(draft, decision) for decision in decisions)
+
+    def _draft_of(self, placements: Mapping[str, Placement]) -> Draft:
+        """The draft of the queries, each with a placement of its own."""
+        homes: dict[tuple[str, Clock], dict[Dimensions, Wanted]] = {}
+        ahead: dict[tuple[str, Clock, Dimensions], set[Sliced]] = {}
         for name, choice in self._queries.items():
-            needs = choice.matched or choice.shards
-            for index, part in enumerate(needs.parts):
-                entry = Wanted(needs.window.clock, part.dimensions, name)
-                entry.statistics.update(part.statistics)
-                entry.windows.update(needs.window.as_sliced())
-                entry.matches.update([] if needs.match is None else [needs.match])
-                eager[f"{name} {index}"] = entry.windows if choice.eager else set()
-                wanted[f"{name} {index}"] = entry
-        draft = Draft(wanted, eager, {node: 1 for node, windows in eager.items() if windows}, self._slicing)
-        return self._decider.price(draft, Decision({}))
+            window = choice.shards.window
+            placement = placements.get(name, AT_HOME).of(window)
+            needs = choice.matched if placement.matches and choice.matched is not None else choice.shards
+            home = placement.tree, window.clock
+            want(homes.setdefault(home, {}), needs)
+            for part in needs.parts if choice.eager and window.clock.sliced else ():
+                ahead.setdefault((*home, part.dimensions), set()).update(window.as_sliced())
+        wanted, eager = {}, {}
+        for (tree, clock), nodes in homes.items():
+            for dimensions, entry in nodes.items():
+                node = self._names.setdefault((dimensions, tree, clock), f"n{len(self._names)}")
+                wanted[node] = replace(entry, tree=tree)
+                eager[node] = ahead.get((tree, clock, dimensions), set())
+        finished = {node: windows for node, windows in eager.items() if windows}
+        return Draft(wanted, finished, dict.fromkeys(finished, 1), self._slicing)
 
     def shares(self, candidate: CandidatePlan) -> list[float]:
         """The seconds that the nodes of each shape take under a candidate; a node is paid by all who read it."""
@@ -185,6 +200,11 @@ class Candidates:
         if known not in self._slicings:
             self._slicings[known] = slicing(known)
         return self._slicings[known]
+
+
+def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
+    """Every query by itself."""
+    return {name: Placement(f"own {name}", choice.matched is not None) for name, choice in queries.items()}
 
 
 def _union_name() -> Callable[[Dimensions, Clock, str], str]:

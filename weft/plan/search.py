@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from weft.plan.candidates import CandidatePlan, Candidates, ShapePlacement
+from weft.plan.candidates import CandidatePlan, Candidates, ShapePlacement, apart
 from weft.plan.decide import decider_for
 from weft.plan.dimensions import Dimension, by_name
 from weft.plan.facts import Facts
-from weft.plan.placement import Placement
+from weft.plan.placement import AT_HOME, Placement
 from weft.plan.prices import Costs
 from weft.plan.shapes import Choice, shapes_of
 from weft.plan.woven import woven
@@ -104,8 +104,9 @@ class Search:
         now = now or {}
         everything, nothing = self._simple_prices()
         best, price = self._candidates.of({}), everything
-        for candidate in (*self._essentials(), self._candidates.of(now)):
-            if budget.spent():
+        for number, candidate in enumerate((*self._essentials(), self._candidates.of(now))):
+            # The first promises most where queries are many: it is looked at however little time there is.
+            if number and budget.spent():
                 break
             best, price = min((best, price), (candidate, self._candidates.price(candidate)), key=lambda known: known[1])
         if nothing < price:
@@ -142,7 +143,10 @@ class Search:
 
     def price_of(self, placements: Mapping[str, Placement]) -> float:
         """The seconds of a tick with queries placed like this."""
-        return self._candidates.settle(self._candidates.of(placements))
+        alike = ({placements.get(name, AT_HOME) for name in shape.queries} for shape in self.shapes)
+        if all(len(chosen) == 1 for chosen in alike):
+            return self._candidates.settle(self._candidates.of(placements))
+        return self._candidates.as_placed(placements)
 
     def _simple_prices(self) -> tuple[float, float]:
         """The prices of sharing everything and nothing."""
@@ -267,8 +271,3 @@ class Search:
 
     def _in_other_form(self, candidate: CandidatePlan, indexes: Iterable[int]) -> CandidatePlan:
         return self._with(candidate, {index: (candidate[index][0], not candidate[index][1]) for index in indexes})
-
-
-def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
-    """Every query by itself."""
-    return {name: Placement(f"own {name}", choice.matched is not None) for name, choice in queries.items()}

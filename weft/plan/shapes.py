@@ -64,9 +64,9 @@ def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
         if shape is None:
             shape = shapes[key] = Shape(choice.shards.window, eager=choice.eager)
         shape.queries.append(name)
-        _want(shape.shards, choice.shards)
+        want(shape.shards, choice.shards)
         if choice.matched is not None:
-            _want(shape.matched, choice.matched)
+            want(shape.matched, choice.matched)
     return list(shapes.values())
 
 
@@ -76,7 +76,8 @@ def likeness(choice: Choice) -> tuple[object, ...]:
     return shards.window, choice.eager, choice.matched is None, tuple(part.dimensions for part in shards.parts)
 
 
-def _want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
+def want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:
+    """Add what a query needs to what is wanted of nodes, by their dimensions."""
     for part in needs.parts:
         entry = nodes.get(part.dimensions)
         if entry is None:

@@ -13,7 +13,7 @@ from weft.tick.events import TickCommitted
 from weft.tick.stages import Arrival, Committed, Computed, Opened, Planned
 
 # A tick is expected to take as much longer than its price as the median of so many ticks before it.
-REMEMBERED = 7
+REMEMBERED = 3
 
 
 class Experience:
