@@ -23,7 +23,7 @@ def calibrate(
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what things cost on this machine, in two minutes or so, and keep it in the state for the optimizer.
+    """Measure what things cost on this machine, in about six minutes, and keep it in the state for the optimizer.
 
     An engine that runs takes the new prices with its next tick.
     """

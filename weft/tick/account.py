@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import UTC, datetime
-from statistics import median
 
 from weft.optimize.learn import Lesson
+from weft.plan.blocks import FAN_OUT
 from weft.plan.cost import add, of_files
 from weft.plan.prices import Costs
 from weft.tick.events import TickCommitted
 from weft.tick.stages import Arrival, Committed, Computed, Opened, Planned
 
-# A tick is expected to take as much longer than its price as the median of so many ticks before it.
-REMEMBERED = 3
+# The first ticks of an engine compile code and fill caches; after them every so many ticks slices are sealed, which is
+# part of what a tick costs.
+WARM_UP, REMEMBERED = 2, FAN_OUT
 
 
 class Experience:
@@ -23,16 +24,18 @@ class Experience:
     """
 
     def __init__(self) -> None:
-        self._factors: deque[float] = deque(maxlen=REMEMBERED)
+        self._ticks, self._last = 0, deque[tuple[float, float]](maxlen=REMEMBERED)
 
     def expected(self, priced: float) -> float:
         """The seconds that a tick of this price takes here."""
-        return priced * median(self._factors) if self._factors else priced
+        took, prices = (sum(values) for values in zip(*self._last, strict=True)) if self._last else (1.0, 1.0)
+        return priced * took / prices
 
     def note(self, tick: TickCommitted) -> None:
         """Learn from a tick that is over."""
-        if tick.priced_seconds and tick.took:
-            self._factors.append(tick.took / tick.priced_seconds)
+        self._ticks += 1
+        if tick.priced_seconds and tick.took and self._ticks > WARM_UP:
+            self._last.append((tick.took, tick.priced_seconds))
 
 
 def in_numbers(
