@@ -65,7 +65,3 @@ class Asked:
             f"QUALIFY {first} <= {self.limit}" if self.limit else "",
         ]
         return _PERCENTILE.sub("quantile_cont(", " ".join(filter(None, parts)))
-
-    def newest_closed(self, watermark: int) -> int:
-        """The end of the newest window that ends at or before a moment."""
-        return (watermark - self.length) // self.step * self.step + self.length

@@ -77,12 +77,12 @@ def _sides(rows: list[dict[str, Any]]) -> list[str]:
 
 def _policies(rows: list[dict[str, Any]]) -> list[str]:
     return [
-        f"| workload | {' | '.join(NAMES.values())} | predicted over measured |",
-        "|---|---|---|---|---|",
+        f"| workload | {' | '.join(NAMES.values())} | predicted over measured | price over measured |",
+        "|---|---|---|---|---|---|",
         *(
             f"| {_name(one)} | "
             + " | ".join(f"{one['walls'][policy]:.3f}" if policy in one["walls"] else "not run" for policy in NAMES)
-            + f" | {one['prediction']:.2f} |"
+            + f" | {one['prediction']:.2f} | {one['price']:.2f} |"
             for one in rows
         ),
     ]

@@ -34,13 +34,14 @@ def write_report(folder: Path, results: list[dict[str, Any]]) -> None:
     plans = [one for one in results if "plan" in one]
     lines += ["", "![Rows per second by policy](optimizer.svg)", "", "## Workloads", ""]
     lines += [
-        "| workload | queries | as planned | everything shared | nothing shared | the plan | predicted over measured |",
-        "|---|---|---|---|---|---|---|",
+        "| workload | queries | as planned | everything shared | nothing shared | the plan | predicted over measured "
+        "| price over measured |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {_name(one)}: {one['about']} | {one['queries']:,} | "
         + " | ".join(text_of(one["speeds"][policy]) if policy in one["speeds"] else "not run" for policy in NAMES)
-        + f" | {one['plan']} | {one['prediction']:.2f} |"
+        + f" | {one['plan']} | {one['prediction']:.2f} | {one['price']:.2f} |"
         for one in plans
     ]
     others = [one for one in results if "speeds" in one and "plan" not in one]

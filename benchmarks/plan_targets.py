@@ -52,6 +52,7 @@ def plans_against_policies(
                 queries=len(workload.queries),
                 plan=f"{last.nodes} nodes, {last.base} from rows, {trees} of slices",
                 prediction=factor,
+                price=median(run.price for run in runs["auto"]),
             )
         )
     reached = sum(ratio >= 1.5 for ratio in ratios)

@@ -29,10 +29,11 @@ MOST_APART = 400
 
 @dataclass
 class PlanRun:
-    """What one run showed: rows per second by tick, prediction over measurement, answers, and the plan in numbers."""
+    """What a run showed: rows per second by tick, prediction and price over measurement, answers, the plan."""
 
     speeds: list[float]
     prediction: float
+    price: float
     answers: dict[str, pa.Table]
     nodes: int
     base: int
@@ -72,8 +73,11 @@ def run_policy(spark: SparkSession, workload: Workload, folder: Path, state: Pat
         chosen = names[:: max(1, len(names) // 12)]
         return PlanRun(
             [ticks[place]["rows"] / (walls[place + 1] - walls[place]) for place in steady],
-            sum(ticks[place]["predicted_seconds"] for place in steady)
-            / sum(sum(ticks[place]["seconds"].values()) for place in steady),
+            *(
+                sum(ticks[place][name] for place in steady)
+                / sum(sum(ticks[place]["seconds"].values()) for place in steady)
+                for name in ("predicted_seconds", "priced_seconds")
+            ),
             {name: engine.query(name).results() for name in chosen},
             len(network.nodes),
             len(network.base),
@@ -101,7 +105,7 @@ def compare_policies(
             log(
                 f"{workload.name}, {policy}, run {turn + 1}: {found.rows_per_second:,.0f} rows/s, "
                 f"{found.nodes} nodes, {found.base} from rows, {found.trees} trees, "
-                f"predicted {found.prediction:.2f} of the measured time"
+                f"predicted {found.prediction:.2f} of the measured time, {found.price:.2f} by prices alone"
             )
             _check_equal(workload, policy, found.answers, runs["auto"][0].answers)
     return runs

@@ -36,4 +36,5 @@ def test_a_tick_that_seals_counts_with_its_neighbours() -> None:
 def test_a_tick_without_a_price_teaches_nothing() -> None:
     experience = after(1, 1, 2)
     experience.note(replace(TICK, priced_seconds=None, seconds={"spark": 50.0}))
+    experience.note(replace(TICK, seconds={"spark": 2.0, "wait": 50.0}))
     assert experience.expected(1.0) == pytest.approx(2.0)

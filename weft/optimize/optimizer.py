@@ -48,7 +48,8 @@ class Optimizer:
         self._stream, self._sharing, self._kernel = stream, policy.sharing, policy.kernel
         # Whether a pass reads the stream's files by itself.
         self._of_files = of_files
-        self.costs = costs.over_files() if of_files else costs
+        # The prices as they were measured, and as plans are made by them.
+        self.measured, self.costs = costs, costs.over_files() if of_files else costs
         self._thread: threading.Thread | None = None
         self._done: Searched | None = None
         self.last: Searched | None = None
@@ -186,9 +187,8 @@ class Optimizer:
 
     def take_prices(self, costs: Costs) -> None:
         """Go on with other prices, as after a calibration: what was decided with the old prices is decided again."""
-        prices = costs.over_files() if self._of_files else costs
-        if prices != self.costs:
-            self.costs = prices
+        if costs != self.measured:
+            self.measured, self.costs = costs, costs.over_files() if self._of_files else costs
             self.generation += 1
             self._given_up = frozenset()
             log.info("prices changed", extra={"stream": self._stream})

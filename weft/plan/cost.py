@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import log2
 
+from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
@@ -52,7 +53,8 @@ def width_of(base: Collection[Node] | Collection[Wanted]) -> Width:
     """The width of the rows of base nodes: the dimensions and slices of all of them, and their statistics."""
     times = {(node.clock, node.tree) for node in base}
     keys = keys_for([node.dimensions for node in base]) + len(times)
-    return Width(min(MOST_KEYS, keys), len({statistic for node in base for statistic in node.statistics}))
+    kept = {statistic for node in base for statistic in (node.closed if isinstance(node, Wanted) else node.statistics)}
+    return Width(min(MOST_KEYS, keys), len(kept))
 
 
 def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK) -> dict[str, float]:
@@ -102,11 +104,11 @@ def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
 Likeness = tuple[object, ...]
 
 
-def likeness(node: Node | Wanted, slicing: Slicing | None) -> Likeness:
+def likeness(node: Node | Wanted, slicing: Slicing | None, statistics: Iterable[Statistic]) -> Likeness:
     """What a statement of a pass depends on; base nodes that are alike in it differ in their readers and matches."""
     dimensions = frozenset(dimension for dimension in node.dimensions if not dimension.matches)
     # What one clock has for moments, another has for batches; a tree's name is of no account.
-    return node.clock.sliced, slicing, dimensions, frozenset(node.statistics)
+    return node.clock.sliced, slicing, dimensions, frozenset(statistics)
 
 
 def in_statements(
@@ -118,8 +120,9 @@ def in_statements(
         nodes.setdefault((like, bool(matches)), []).append(name)
     made = {}
     for names in nodes.values():
-        matches = base[names[0]][1] if len(names) == 1 else set().union(*(base[name][1] for name in names))
-        sought = looked_for(matches) if matches else NOTHING
+        # A pass looks for equal predicates once, whatever the trees of their nodes.
+        distinct = {match.number: match for name in names for match in base[name][1]}
+        sought = looked_for(distinct.values()) if distinct else NOTHING
         made.update(dict.fromkeys(names, (sought, len(names))))
     return made
 
@@ -209,7 +212,10 @@ def node_amounts(
 def _made_by_pass(network: Network) -> dict[str, tuple[LookedFor, int]]:
     matches = dict(network.matches)
     return in_statements(
-        {node.id: (likeness(node, node.slicing), matches.get(node.matches or "", ())) for node in network.base}
+        {
+            node.id: (likeness(node, node.slicing, node.statistics), matches.get(node.matches or "", ()))
+            for node in network.base
+        }
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
-from weft.aggregates.statistics import hashable
+from weft.aggregates.statistics import Statistic, hashable
 from weft.algebra.windows import Clock, Sliced
 from weft.plan.cost import (
     NOTHING,
@@ -33,7 +33,7 @@ from weft.plan.jobs import MOST_KEYS
 from weft.plan.join import LEAST_SAVING, BaseGroup, Joins, Rates
 from weft.plan.match import Match
 from weft.plan.needs import Needs
-from weft.plan.network import Decision, Wanted, all_cuts, share_everything, slicings_of
+from weft.plan.network import Decision, Wanted, all_cuts, kept_statistics, share_everything, slicings_of
 from weft.plan.prices import DUCKDB, SPARK, Costs
 from weft.plan.slices import Slicing, slicing
 
@@ -166,11 +166,14 @@ class Decider:
     def _prices(self, draft: Draft, decision: Decision) -> list[tuple[dict[str, float], float]]:
         """For each kernel the seconds of each node in a tick, and of what a tick takes whatever its nodes are."""
         everything, parents = {**draft.wanted, **decision.unions}, decision.parents
-        reading = _together(wanted for node, wanted in everything.items() if node not in parents)
-        sorting = _together(everything[node] for node in _sorting(everything, parents))
+        base = [wanted for node, wanted in everything.items() if node not in parents]
+        again = [everything[node] for node in _sorting(everything, parents)]
+        # Spark computes each node of matches by itself; the job of all rows only counts them.
+        reading, sorting = _together(map(_counted, base)), _together(node for node in again if not node.matches)
+        alone = [[node] for node in (*base, *again) if node.matches]
         jobs = _jobs(reading) + _jobs(sorting)
         prices = []
-        for kernel, lots in ((SPARK, (reading, sorting)), (DUCKDB, (reading,))):
+        for kernel, lots in ((SPARK, [reading, sorting, *alone]), (DUCKDB, [_together(base)])):
             tests = sum(tests_for(nodes, draft.slicings, self._cuts, kernel) for nodes in lots)
             rest = self.costs.price(amounts_of_rows(self.facts, tests, jobs, kernel, self._columns))
             prices.append((self._by_node(draft, decision, kernel), rest))
@@ -179,12 +182,13 @@ class Decider:
     def _by_node(self, draft: Draft, decision: Decision, kernel: str) -> dict[str, float]:
         everything, parents = {**draft.wanted, **decision.unions}, decision.parents
         rows = self._rows(draft, everything)
-        # A parent keeps the statistics of its children, so only the keys depend on what the base nodes are.
+        kept = kept_statistics(everything, parents)
+        # Base nodes keep what all nodes have, so only the keys depend on which these are.
         keys = width_of([wanted for node, wanted in everything.items() if node not in parents]).keys
         width = Width(keys, draft.width.measures)
         # Nobody reads unions, so that they are like no other node.
         alone = kernel == SPARK or len(draft.wanted) == 1
-        made = {} if alone else in_statements(self._base(draft, parents))
+        made = {} if alone else in_statements(self._base(draft, parents, kept))
         seconds = {}
         for node, wanted in everything.items():
             parent = parents.get(node)
@@ -192,7 +196,7 @@ class Decider:
             load = (
                 rows[node],
                 None if parent is None else rows[parent],
-                _values(wanted),
+                len(wanted.dimensions) + len(kept[node]),
                 node in draft.wanted,
                 sum(visits(window, rows[node]) for window in eager) if eager else 0.0,
                 draft.families.get(node, 0),
@@ -202,10 +206,16 @@ class Decider:
         return seconds
 
     @staticmethod
-    def _base(draft: Draft, parents: Mapping[str, str]) -> dict[str, tuple[Likeness, set[Match]]]:
+    def _base(
+        draft: Draft, parents: Mapping[str, str], kept: Mapping[str, frozenset[Statistic]]
+    ) -> dict[str, tuple[Likeness, set[Match]]]:
         """The wanted nodes that are computed from rows: what they are like, and the matches that they hold."""
+
+        def like(node: str, wanted: Wanted) -> Likeness:
+            return likeness(wanted, draft.slicings[wanted.tree] if wanted.clock.sliced else None, kept[node])
+
         return {
-            node: (likeness(wanted, draft.slicings[wanted.tree] if wanted.clock.sliced else None), wanted.matches)
+            node: (like(node, wanted), wanted.matches)
             for node, wanted in draft.wanted.items()
             if node not in parents
         }
@@ -234,7 +244,7 @@ class Decider:
         costs, width, rows, nodes = self.costs, draft.width, self.facts.rows, len(draft.wanted)
         values = max(map(_values, draft.wanted.values()), default=0)
         on_spark = costs.set + rows * (costs.group + costs.key * width.keys + costs.measure * width.measures)
-        in_a_pass = costs.line + costs.part + rows * costs.put * (1 + values)
+        in_a_pass = costs.line + costs.part + costs.term * values + rows * costs.put * (1 + values)
         whole_pass = costs.begin + rows * (costs.take + costs.carry * self._columns) + nodes * in_a_pass
         if whole_pass < costs.job + rows * costs.read + nodes * on_spark:
             return Rates(in_a_pass, costs.hand * values, costs.merge, costs.derive)
@@ -250,7 +260,7 @@ def decider_for(sets: Iterable[Dimensions], queries: Iterable[Needs], facts: Fac
 
 
 def _values(wanted: Wanted) -> int:
-    return len(wanted.dimensions) + len(wanted.statistics)
+    return len(wanted.dimensions) + len(wanted.closed)
 
 
 def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str]:
@@ -263,6 +273,11 @@ def _sorting(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> set[str
                 base = parents[base]
             sorting.add(base)
     return sorting
+
+
+def _counted(node: Wanted) -> Wanted:
+    """What a job of all rows computes of a base node: of the rows that match only how many rows there are."""
+    return Wanted(node.clock, frozenset(), node.tree) if node.matches else node
 
 
 def _together(nodes: Iterable[Wanted]) -> list[Wanted]:

@@ -183,6 +183,11 @@ class Wanted:
     matches: set[Match] = field(default_factory=set)
 
     @cached_property
+    def closed(self) -> frozenset[Statistic]:
+        """Its statistics with those that they need; asked when all of them are known."""
+        return frozenset(self.statistics).union(*(statistic.needs for statistic in self.statistics))
+
+    @cached_property
     def looked_for(self) -> LookedFor:
         """What its matches cost together; asked when all of them are known."""
         return looked_for(self.matches)
@@ -257,11 +262,7 @@ def assemble(
     everything = {**wanted, **decision.unions}
     parents = decision.parents
     ordered = sorted(everything, key=lambda node: (_depth(node, parents), node))
-    statistics = {node: set(everything[node].statistics) for node in ordered}
-    for node in reversed(ordered):
-        statistics[node] |= {needed for statistic in statistics[node] for needed in statistic.needs}
-        if node in parents:
-            statistics[parents[node]] |= statistics[node]
+    statistics = kept_statistics(everything, parents)
     slicings = slicings_of(everything)
     nodes = tuple(
         Node(
@@ -279,6 +280,14 @@ def assemble(
         for node, entry in ((node, everything[node]) for node in ordered)
     )
     return Network(stream, all_cuts(queries), nodes, matches=all_matches(queries))
+
+
+def kept_statistics(nodes: Mapping[str, Wanted], parents: Mapping[str, str]) -> dict[str, frozenset[Statistic]]:
+    """The statistics that each node keeps: its own, those that they need, and all that its children keep."""
+    kept = {node: wanted.closed for node, wanted in nodes.items()}
+    for node in sorted(parents, key=lambda child: -_depth(child, parents)):
+        kept[parents[node]] |= kept[node]
+    return kept
 
 
 def all_cuts(queries: Iterable[Needs]) -> tuple[tuple[str, tuple[Cut, ...]], ...]:

@@ -54,7 +54,10 @@ class Costs:
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Costs:
-        return cls(**{price.name: float(definition[price.name]) for price in fields(cls) if price.name in definition})
+        """The prices of a definition; by what names mean now, a definition that lacks any of them says nothing."""
+        if not all(price.name in definition for price in fields(cls)):
+            return cls()
+        return cls(**{price.name: float(definition[price.name]) for price in fields(cls)})
 
     def over_files(self) -> Costs:
         """The same for a stream whose files a pass reads by itself, without a job of Spark's."""

@@ -125,9 +125,6 @@ class StreamState:
         used = {file.layout for synopsis in self.synopses.values() for file in synopsis.files}
         return replace(self, layouts={name: layout for name, layout in self.layouts.items() if name in used})
 
-    def with_synopsis(self, synopsis: Synopsis) -> StreamState:
-        return replace(self, synopses={**self.synopses, synopsis.node.id: synopsis})
-
 
 def load_state(stream: str, catalog: Snapshot) -> StreamState:
     """The state that the catalog holds now; call it inside a read transaction."""

@@ -34,8 +34,10 @@ class Experience:
     def note(self, tick: TickCommitted) -> None:
         """Learn from a tick that is over."""
         self._ticks += 1
-        if tick.priced_seconds and tick.took and self._ticks > WARM_UP:
-            self._last.append((tick.took, tick.priced_seconds))
+        # Whoever made the tick wait its turn is not what it costs.
+        took = tick.took - tick.seconds.get("wait", 0.0)
+        if tick.priced_seconds and took and self._ticks > WARM_UP:
+            self._last.append((took, tick.priced_seconds))
 
 
 def in_numbers(
@@ -55,10 +57,11 @@ def in_numbers(
     priced, predicted, amounts = None, None, {}
     if lesson is not None:
         kernel = computed.output.kernel
-        priced = round(prices.price(add(plan.amounts(lesson.tick, kernel).values())), 4)
+        expected, amounts = (add(plan.amounts(lesson.tick, kernel, rows).values()) for rows in (None, measured))
+        if computed.output.direct:
+            expected, amounts = of_files(expected), of_files(amounts)
+        priced = round(prices.price(expected), 4)
         predicted = round(experience.expected(priced), 4)
-        amounts = add(plan.amounts(lesson.tick, kernel, measured).values())
-        amounts = of_files(amounts) if computed.output.direct else amounts
     return TickCommitted(
         stream=stream,
         batch_id=arrival.batch.mark.batch_id,

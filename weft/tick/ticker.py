@@ -214,7 +214,7 @@ class Ticker:
     ) -> TickCommitted:
         """Put the tick into numbers."""
         failpoint("tick-end")
-        prices = self.planner.optimizer.costs
+        prices = self.planner.optimizer.measured
         made = (arrival, opened, planned, computed, committed, lesson)
         return in_numbers(self.stream.name, *made, prices, self._experience)
 
