@@ -16,10 +16,10 @@ TICK = TickCommitted(
 )
 
 
-def after(*seconds: float) -> Experience:
+def after(*seconds: float, plan: str = "plan") -> Experience:
     experience = Experience()
     for took in seconds:
-        experience.note(replace(TICK, seconds={"spark": took}))
+        experience.note(replace(TICK, seconds={"spark": took}), plan)
     return experience
 
 
@@ -29,12 +29,26 @@ def test_a_machine_that_is_busy_is_expected_to_stay_so() -> None:
     assert after(9, 9, 2, 2, 2, 2, 4, 4, 4, 4).expected(3.0) == pytest.approx(12.0), "and what is long ago says nothing"
 
 
-def test_a_tick_that_seals_counts_with_its_neighbours() -> None:
-    assert after(1, 1, 1, 1, 1, 5).expected(1.0) == pytest.approx(2.0)
+def test_a_tick_that_was_disturbed_says_nothing_of_others() -> None:
+    assert after(1, 1, 1, 1, 8, 1).expected(1.0) == pytest.approx(1.0)
+
+
+def test_sealing_counts_with_the_ticks_that_do_not_seal() -> None:
+    experience = after(1, 1, 1, 1, 1)
+    experience.note(replace(TICK, seconds={"spark": 1.0, "tend": 4.0}), "plan")
+    assert experience.expected(1.0) == pytest.approx(2.0)
+
+
+def test_the_ticks_of_a_plan_count_once_they_make_nothing_anew() -> None:
+    experience = after(1, 1, 2, 2, 2, 2)
+    experience.note(replace(TICK, seconds={"spark": 50.0}), "another")
+    assert experience.expected(1.0) == pytest.approx(2.0), "the first tick of a plan compiles"
+    experience.note(replace(TICK, seconds={"spark": 3.0}), "another")
+    assert experience.expected(1.0) == pytest.approx(3.0), "from then on the ticks of another plan say nothing"
 
 
 def test_a_tick_without_a_price_teaches_nothing() -> None:
     experience = after(1, 1, 2)
-    experience.note(replace(TICK, priced_seconds=None, seconds={"spark": 50.0}))
-    experience.note(replace(TICK, seconds={"spark": 2.0, "wait": 50.0}))
+    experience.note(replace(TICK, priced_seconds=None, seconds={"spark": 50.0}), "plan")
+    experience.note(replace(TICK, seconds={"spark": 2.0, "wait": 50.0}), "plan")
     assert experience.expected(1.0) == pytest.approx(2.0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 from datetime import UTC, datetime
+from statistics import median
 
 from weft.optimize.learn import Lesson
 from weft.plan.blocks import FAN_OUT
@@ -12,32 +14,50 @@ from weft.plan.prices import Costs
 from weft.tick.events import TickCommitted
 from weft.tick.stages import Arrival, Committed, Computed, Opened, Planned
 
-# The first ticks of an engine compile code and fill caches; after them every so many ticks slices are sealed, which is
-# part of what a tick costs.
+# The first ticks of an engine compile code and fill caches. As many ticks count as pass from one sealing of slices to
+# the next.
 WARM_UP, REMEMBERED = 2, FAN_OUT
+# The stage that most ticks have nothing to do in, and some very much.
+SEALING = "tend"
 
 
 class Experience:
     """How much longer than their prices the last ticks took: prices were measured on a machine with nothing else to do.
 
-    It changes no plan, as it makes all plans longer alike.
+    Sealing counts by its mean, as few ticks have any, everything else by its median. The first tick of a plan makes
+    what the others use, and does not count; ticks of another plan count until this plan has ticks that do. Plans stay
+    as they are, since all of them take longer alike.
     """
 
     def __init__(self) -> None:
-        self._ticks, self._last = 0, deque[tuple[float, float]](maxlen=REMEMBERED)
+        self._ticks = 0
+        self._plan: Hashable = None
+        self._counted: Hashable = None
+        # Of the last ticks: what they took over their prices without sealing; then seconds of sealing, and prices.
+        self._usual = deque[float](maxlen=REMEMBERED)
+        self._sealing = deque[tuple[float, float]](maxlen=REMEMBERED)
 
     def expected(self, priced: float) -> float:
         """The seconds that a tick of this price takes here."""
-        took, prices = (sum(values) for values in zip(*self._last, strict=True)) if self._last else (1.0, 1.0)
-        return priced * took / prices
+        if not self._usual:
+            return priced
+        sealing, prices = (sum(values) for values in zip(*self._sealing, strict=True))
+        return float(priced * (median(self._usual) + sealing / prices))
 
-    def note(self, tick: TickCommitted) -> None:
-        """Learn from a tick that is over."""
+    def note(self, tick: TickCommitted, plan: Hashable) -> None:
+        """Learn from a tick that is over, which went by this plan."""
         self._ticks += 1
+        before, self._plan = self._plan, plan
+        sealing = tick.seconds.get(SEALING, 0.0)
         # Whoever made the tick wait its turn is not what it costs.
-        took = tick.took - tick.seconds.get("wait", 0.0)
-        if tick.priced_seconds and took and self._ticks > WARM_UP:
-            self._last.append((took, tick.priced_seconds))
+        usual = tick.took - tick.seconds.get("wait", 0.0) - sealing
+        if not tick.priced_seconds or not usual or self._ticks <= WARM_UP or plan != before:
+            return
+        if plan != self._counted:
+            self._usual.clear()
+        self._counted = plan
+        self._usual.append(usual / tick.priced_seconds)
+        self._sealing.append((sealing, tick.priced_seconds))
 
 
 def in_numbers(

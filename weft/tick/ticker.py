@@ -127,10 +127,10 @@ class Ticker:
             failed = TickFailed(self.stream.name, batch.mark.batch_id, one_line(error))
             self._bus.emit(*self._compute.take_stopped(), failed)
             raise
-        tick = made.get(TickCommitted)
-        if tick is not None:
+        tick, computed = made.get(TickCommitted), made.get(Computed)
+        if tick is not None and computed is not None:
             self.last, self._untold = replace(tick, seconds=watch.stop()), True
-            self._experience.note(self.last)
+            self._experience.note(self.last, computed.plan.version)
             # At once, since others may wait for it; the tick itself is told when Spark has said how long it took.
             self._bus.emit(*self._compute.take_stopped(), *self.last.closed())
             if not self._tells_later:
