@@ -119,7 +119,7 @@ def test_merge_is_published_once(opened: Open, monkeypatch: pytest.MonkeyPatch) 
     engine = opened()
     engine.register(SQL, name="q")
     with monkeypatch.context() as patched:
-        patched.setattr("weft.tick.ticker.tend", lambda state, *_: state)
+        patched.setattr("weft.tick.ticker.tend", lambda state, *_: (state, 0))
         for number in range(6):
             tick(engine, number)
     before, plan, queries = engine.state_of(STREAM), engine.plan(STREAM), engine.registry.queries(STREAM)

@@ -79,7 +79,7 @@ def test_a_tick_is_told_when_it_is_over_and_whole(engine: weft.Engine, monkeypat
     engine.register("SELECT k, sum(v) AS s FROM s GROUP BY window(ts, '10 seconds'), k", name="q")
     seen: list[tuple[int, dict[str, Any]]] = []
 
-    def look(*arguments: Any) -> StreamState:
+    def look(*arguments: Any) -> tuple[StreamState, int]:
         said = engine.metrics()["streams"]["s"]
         seen.append((said["batch_id"], said["last_tick"]))
         return tend(*arguments)

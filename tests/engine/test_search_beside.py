@@ -56,6 +56,21 @@ def test_a_search_ends_while_ticks_run_and_the_next_tick_takes_it(engine: weft.E
     assert len(engine.network("s").base) < len(PAIRS), "the network of this very tick is the better one"
 
 
+def test_a_search_that_finds_nothing_more_ends_soon(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_process, "_started", refused)
+    monkeypatch.setattr(searching, "process", search_process.SearchProcess())
+    monkeypatch.setattr(search_process, "Budget", lambda clock, seconds: Budget(Ticking(), 0))
+    random = Random("idle")
+    engine.register_all({f"q{place}": RARE.replace("c = 1", f"c = {place} AND a < {random.randint(1, 9)}") for place in range(5)})
+    optimizer, turns = engine.planner("s").optimizer, 0
+    for number in range(12):
+        tick(engine, number)
+        weft.testing.settle(engine, "s")
+        turns = 0 if optimizer.last is None else optimizer.last.turns
+    assert optimizer.last is not None and not optimizer.last.result.finished, "no turn had any time"
+    assert turns == 1 + searching.MOST_IDLE < searching.MOST_TURNS
+
+
 def test_a_search_that_had_too_little_time_is_gone_on_with_a_few_times(
     engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +78,7 @@ def test_a_search_that_had_too_little_time_is_gone_on_with_a_few_times(
     monkeypatch.setattr(searching, "process", search_process.SearchProcess())
     monkeypatch.setattr(search_process, "Budget", lambda clock, seconds: Budget(Ticking(), 3))
     monkeypatch.setattr(searching, "MOST_TURNS", 4)
+    monkeypatch.setattr(searching, "MOST_IDLE", 99)
     random = Random("turns")
     engine.register_all({f"q{place}": RARE.replace("c = 1", f"c = {place} AND a < {random.randint(1, 9)}") for place in range(5)})
     optimizer, seen = engine.planner("s").optimizer, []

@@ -33,10 +33,11 @@ def test_a_tick_that_was_disturbed_says_nothing_of_others() -> None:
     assert after(1, 1, 1, 1, 8, 1).expected(1.0) == pytest.approx(1.0)
 
 
-def test_sealing_counts_with_the_ticks_that_do_not_seal() -> None:
+def test_sealing_counts_by_the_rows_that_are_due_in_the_ticks_that_seal() -> None:
     experience = after(1, 1, 1, 1, 1)
-    experience.note(replace(TICK, seconds={"spark": 1.0, "tend": 4.0}), "plan")
-    assert experience.expected(1.0) == pytest.approx(2.0)
+    experience.note(replace(TICK, seconds={"spark": 1.0, "tend": 4.0}, rewritten=1_000), "plan")
+    assert experience.expected(1.0) == pytest.approx(1.0), "a tick that seals nothing takes what others took"
+    assert experience.expected(1.0, 500) == pytest.approx(3.0)
 
 
 def test_the_ticks_of_a_plan_count_once_they_make_nothing_anew() -> None:

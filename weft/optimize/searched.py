@@ -13,8 +13,10 @@ from weft.plan.prices import Costs
 from weft.plan.search import Search, SearchResult
 from weft.registry.registered import Registered
 
-# How long a search computes at a time, in seconds, and how often it goes on where it was.
+# How long a search computes at a time, in seconds, and how often it goes on where it was: a turn slows the ticks beside
+# it down, so a search ends after some turns in a row of which none found a plan that saves this share of a tick.
 SEARCH_SECONDS, MOST_TURNS = 1.0, 10
+MOST_IDLE, LEAST_FOUND = 2, 0.01
 # Facts that changed by this factor are a reason to search again; so are this share of the queries.
 DRIFT = 2.0
 CHANGED = 0.1
@@ -24,7 +26,7 @@ CHANGED = 0.1
 class Searched:
     """A search that is done for now: its queries, facts, prices and result, and the price of the placements before it.
 
-    search: its name, to go on with it. turns: how often that was done.
+    search: its name, to go on with it. turns: how often that was done, and idle: how often in a row it found nothing.
     """
 
     queries: Mapping[str, Registered]
@@ -34,6 +36,7 @@ class Searched:
     now: float
     search: str
     turns: int = 1
+    idle: int = 0
 
     def holds_for(self, queries: Mapping[str, Registered], facts: Facts, costs: Costs) -> bool:
         """Whether a new search would know nothing else: the same prices, and nearly the same queries and facts."""
@@ -44,7 +47,8 @@ class Searched:
 
     def goes_on(self, queries: Mapping[str, Registered]) -> bool:
         """Whether more time may find more, for exactly the queries that it is about."""
-        if self.result.finished or self.turns >= MOST_TURNS or queries.keys() != self.queries.keys():
+        ended = self.result.finished or self.turns >= MOST_TURNS or self.idle >= MOST_IDLE
+        if ended or queries.keys() != self.queries.keys():
             return False
         return all(query.row.is_registration_of(self.queries[name].row) for name, query in queries.items())
 
@@ -75,4 +79,6 @@ def searched_on(before: Searched, queries: Mapping[str, Registered], now: Mappin
     turns = before.turns + 1
     if answer is None:
         return replace(searched(queries, before.facts, before.costs, now), turns=turns)
-    return Searched(queries, before.facts, before.costs, answer.result, answer.now, before.search, turns)
+    found = answer.result.price <= (1 - LEAST_FOUND) * before.result.price
+    idle = 0 if found else before.idle + 1
+    return Searched(queries, before.facts, before.costs, answer.result, answer.now, before.search, turns, idle)

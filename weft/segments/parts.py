@@ -19,7 +19,7 @@ from weft.segments.encoding import checksum, damaged
 SUFFIX = ".arrows"
 """How the names of such files end; all others are Parquet."""
 
-SMALL_BYTES = 256 * 2**10
+SMALL_BYTES = 2**20
 """The longest table that is a part."""
 
 FILE_BYTES = 16 * 2**20

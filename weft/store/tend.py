@@ -38,8 +38,10 @@ def tend(
     reach: Mapping[str, int | None],
     late_readers: Mapping[str, LateReaders],
     storage: Storage,
-) -> StreamState:
-    """Apply all changes that are due in one transaction; files that leave the state are deleted after their lease.
+) -> tuple[StreamState, int]:
+    """Apply all changes that are due in one transaction; the state after it, and how many stored rows it wrote anew.
+
+    Files that leave the state are deleted after their lease.
 
     `reach` says how far back each node and each family of finished windows is read, `late_readers` what is asked of
     each node's counts of late rows; families and nodes that are in neither are gone.
@@ -55,7 +57,8 @@ def tend(
             ]
     due = [change for change in changes if change is not None]
     due += moves(due, state, storage)
-    return apply_changes(due, state, storage).without_unused_layouts()
+    rewritten = sum(file.rows for change in due if change.added for file in change.removed)
+    return apply_changes(due, state, storage).without_unused_layouts(), rewritten
 
 
 def sweep(storage: Storage) -> None:

@@ -17,7 +17,8 @@ class TickCommitted:
 
     `seconds` are by stage, Spark's own around the tick included. `priced_seconds` are what it should have taken by the
     prices that plans are made by, `predicted_seconds` these by what the ticks before took; both are known where a tick
-    learned its facts. `kernel` says what computed it from rows: `spark` or `duckdb`.
+    learned its facts. `kernel` says what computed it from rows: `spark` or `duckdb`. `rewritten` are the stored rows
+    that it sealed or merged into other files.
     """
 
     stream: str
@@ -36,6 +37,7 @@ class TickCommitted:
     watermark_before: int | None
     watermark: int | None
     seconds: Mapping[str, float]
+    rewritten: int = 0
 
     @property
     def took(self) -> float:

@@ -69,7 +69,9 @@ class Finished:
 
 @dataclass(frozen=True)
 class Tended:
-    """Closed slices are sealed, and small files merged."""
+    """Closed slices are sealed, and small files merged: how many stored rows were written anew for it."""
+
+    rewritten: int
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,13 @@ class Ticker:
             Stage("finish", (Opened, Computed, Committed), Finished, self._finish),
             Stage("tend", (Computed, Committed), Tended, self._tend),
             Stage("sweep", (Committed,), Swept, self._sweep),
-            Stage("tell", (Arrival, Opened, Planned, Computed, Committed), TickCommitted, self._tell, beside=(Lesson,)),
+            Stage(
+                "tell",
+                (Arrival, Opened, Planned, Computed, Committed),
+                TickCommitted,
+                self._tell,
+                beside=(Lesson, Tended),
+            ),
         )
         # The stages that are left out, so that a test can show what each is for.
         self.without: Collection[str] = ()
@@ -195,8 +201,9 @@ class Ticker:
     def _tend(self, computed: Computed, committed: Committed) -> Tended:
         """Seal closed slices, and merge small files."""
         late = late_readers(self.planner.queries()) if self.state.has_ledgers else {}
-        self._committed.put(tend(self.state, computed.plan.network, computed.plan.reach, late, self._storage))
-        return Tended()
+        state, rewritten = tend(self.state, computed.plan.network, computed.plan.reach, late, self._storage)
+        self._committed.put(state)
+        return Tended(rewritten)
 
     def _sweep(self, committed: Committed) -> Swept:
         """Delete; only now, since what left the catalog long ago may still be of the state that was read until here."""
@@ -211,11 +218,12 @@ class Ticker:
         computed: Computed,
         committed: Committed,
         lesson: Lesson | None,
+        tended: Tended | None,
     ) -> TickCommitted:
         """Put the tick into numbers."""
         failpoint("tick-end")
         prices = self.planner.optimizer.measured
-        made = (arrival, opened, planned, computed, committed, lesson)
+        made = (arrival, opened, planned, computed, committed, lesson, tended)
         return in_numbers(self.stream.name, *made, prices, self._experience)
 
     @contextmanager
