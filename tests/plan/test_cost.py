@@ -106,9 +106,15 @@ def test_facts_follow_what_ticks_show_and_survive_the_catalog() -> None:
     for _ in range(20):
         later = later.learned(4_000, 5_000_000, {names: 4_000})
     assert later.rows == pytest.approx(4_000, rel=0.01) and later.groups[names] > COUNTLESS / 100
-    assert later.drift(known, [names]) == pytest.approx(10, rel=0.01) and known.drift(known, [names]) == 1
+    assert later.drift(known, [names]) == pytest.approx((1_000 + 100) / (100 + 100), rel=0.01) and known.drift(known, [names]) == 1
     again = Facts.from_definition(later.definition())
     assert again.groups.keys() == later.groups.keys() and again.rows == pytest.approx(later.rows, abs=0.1)
+
+
+def test_a_few_groups_more_or_less_are_no_drift() -> None:
+    names = frozenset({"d1"})
+    few, some, many = (Facts(10_000, 5_000_000, {names: kinds}, 3) for kinds in (3.0, 30.0, 3_000.0))
+    assert few.drift(some, [names]) < 1.5 < 2 < few.drift(many, [names])
 
 
 def test_how_many_groups_there_are_beyond_the_rows_is_no_drift() -> None:

@@ -54,9 +54,19 @@ def _span(state: StreamState, network: Network, new: NewRows, newest: int | None
         return 0
     before = state.max_event_time
     if before is None:
-        starts = [new.rows[node.id].least for node in network.base if node.clock.sliced]
-        before = min((start for start in starts if start is not None), default=newest)
+        before = _first_row(network, new)
+    if before is None:
+        return 0
     return max(0, newest - before)
+
+
+def _first_row(network: Network, new: NewRows) -> int | None:
+    """Tell about when the first row of a tick came, by the slices that it is in."""
+    sliced = [node for node in network.base if node.clock.sliced]
+    starts = {node: new.rows[node.id].least for node in sliced}
+    # Where a node holds every row, its first slice begins no later than the first row: the latest of these is nearest.
+    whole = [start for node in sliced if not node.matches and (start := starts[node]) is not None]
+    return max(whole) if whole else min((start for start in starts.values() if start is not None), default=None)
 
 
 def _seen(network: Network, rows: Mapping[str, Rows], backend: Backend) -> dict[Names, float]:

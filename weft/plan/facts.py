@@ -27,6 +27,8 @@ COUNTLESS = 1e15
 # How much a new count weighs against what was known before.
 WEIGHT = 0.5
 MOST_COUNTS = 2_000
+# So many groups cost a node no more than what it costs in any case.
+FEW_GROUPS = 100
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,15 @@ class Facts:
         """The factor by which the most changed of rows, pace and groups differs.
 
         Groups are those that a tick is expected to have: where nearly every row is a group of its own, how many groups
-        there are beyond the rows is a guess that changes with every tick.
+        there are beyond the rows is a guess that changes with every tick. A few groups more or less change no plan.
         """
         pairs = [(self.rows, other.rows), (self.rows / self.span, other.rows / other.span)]
         counted = (names for names in sets if names in self.groups and names in other.groups)
         rows = min(self.rows, other.rows)
-        pairs += [(occupied(self.groups[names], rows), occupied(other.groups[names], rows)) for names in counted]
+        few = min(FEW_GROUPS, rows / 4)
+        pairs += [
+            (few + occupied(self.groups[names], rows), few + occupied(other.groups[names], rows)) for names in counted
+        ]
         return max(max(a, b, 1e-9) / max(min(a, b), 1e-9) for a, b in pairs)
 
 
