@@ -26,11 +26,11 @@ from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, Node, build_network
 from weft.plan.placement import AT_HOME, Placement
 from weft.plan.prices import DUCKDB
+from weft.segments.kept import MOMENT
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
 from weft.spark.kernels import Level0, kernel_of_process
-from weft.spark.level0 import MOMENT
 from weft.spark.pass_maker import pass_over
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema

@@ -6,7 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from weft.spark.level0 import MOMENT
+from weft.segments.kept import MOMENT
 from weft.spark.pass_kernel import PassKernel
 from weft.spark.passes import ROWS, Constants, Line, Pass, Share
 

@@ -1,6 +1,7 @@
 """A segment: immutable rows of a node in a file, as the catalog knows them.
 
-It is a Parquet file, or a part of a file that small tables share (weft/segments/parts.py).
+It is a Parquet file, or a part of a file that small tables share (weft/segments/parts.py). A file of kind "rows" holds
+whole rows of a stream (weft/segments/kept.py); its time is from their least moment to just after the greatest.
 
 Moments are integers: microseconds since the epoch in UTC.
 """
@@ -44,8 +45,8 @@ class SegmentRow:
     id: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in {"tick", "block", "late", "result"}:
-            raise ValueError(f"a segment is a tick, a block, late or a result, not {self.kind!r}")
+        if self.kind not in {"tick", "block", "late", "result", "rows"}:
+            raise ValueError(f"a segment is a tick, a block, late, a result or rows, not {self.kind!r}")
 
     @property
     def is_part(self) -> bool:

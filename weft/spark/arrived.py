@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from weft.feeds.streams import Stream
+from weft.segments.kept import MOMENT
 from weft.spark.batch import BatchOutput, aggregate, project
 from weft.spark.checkpoint import BatchMark, list_files, read_clock
 from weft.spark.dead import BAD_FILE, CORRUPT, LETTERS, NO_LETTERS, SOURCE, DeadLetters, letters
@@ -21,7 +22,6 @@ from weft.spark.drift import CONVERTED, drift
 from weft.spark.failure import JAVA_GONE, reason_of
 from weft.spark.guilty import suspects, values_of
 from weft.spark.kernels import MOST_DIRECT_ROWS, Level0
-from weft.spark.level0 import MOMENT
 from weft.spark.parquet_files import ParquetFiles, found
 from weft.spark.passing import may_pass
 from weft.spark.paths import can_be_fetched, is_file

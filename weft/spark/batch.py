@@ -15,11 +15,12 @@ from weft.feeds.streams import Stream, spark_identifier
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.plan.prices import DUCKDB, SPARK
+from weft.segments.kept import MOMENT
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.failure import reason_of
 from weft.spark.kernels import Level0, partials_of, pass_in_driver, pass_in_tasks, pass_over_files
-from weft.spark.level0 import MOMENT, NEWEST, SET, TIMED, Keys, Statement
+from weft.spark.level0 import NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.parquet_files import ParquetFiles
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS

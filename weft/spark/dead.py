@@ -80,7 +80,7 @@ def letters(rows: DataFrame, stream: Stream, tick: int, known: int | None = None
     """
     from pyspark.sql import functions as f
 
-    from weft.spark.level0 import MOMENT
+    from weft.segments.kept import MOMENT
 
     time = f.unix_micros(f.col(spark_identifier(stream.event_time)))
     timeless = f.when(time.isNull(), NO_TIME).when(time < FIRST_MOMENT, BEHIND).otherwise(AHEAD)

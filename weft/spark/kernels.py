@@ -21,9 +21,10 @@ import pyarrow as pa
 
 from weft.plan.network import Network, Node
 from weft.plan.prices import SPARK
+from weft.segments.kept import MOMENT
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.failure import CROWDED
-from weft.spark.level0 import MOMENT, Statement, statements
+from weft.spark.level0 import Statement, statements
 from weft.spark.parquet_files import ParquetFiles
 from weft.spark.pass_kernel import Passed, PassKernel
 from weft.spark.pass_maker import pass_over

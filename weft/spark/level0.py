@@ -18,10 +18,10 @@ from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.jobs import Job, jobs_of, packs_of
 from weft.plan.network import Network, Node
 from weft.plan.slices import Slicing
+from weft.segments.kept import MOMENT
 from weft.spark.cells import Search, jump_into, layers
 from weft.spark.render import spark_sql
 
-MOMENT = "weft_moment"
 SLICE = "weft_slice"
 SET = "weft_set"
 NEWEST = "weft_newest"

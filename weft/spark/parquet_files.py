@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from weft.algebra.windows import micros
 from weft.feeds.streams import Stream
+from weft.segments.kept import MOMENT
 from weft.segments.types import arrow_type
 from weft.spark.dead import FIRST_MOMENT, LAST_MOMENT
-from weft.spark.level0 import MOMENT
 from weft.spark.reading import GLOB, STREAMING_OPTIONS
 
 LOCAL = "file://"

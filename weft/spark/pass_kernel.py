@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
 from weft.plan.slices import Slicing
-from weft.spark.level0 import MOMENT
+from weft.segments.kept import MOMENT
 from weft.spark.passes import NUMBER, ROWS, CellColumn, Line, Pass, Share
 
 # The share of the machine's memory that a kernel may take; what needs more is left to Spark.

@@ -11,6 +11,7 @@ from weft.algebra.windows import Clock, Window
 from weft.plan.layout import Held, Layout
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.catalog import Snapshot
+from weft.store.kept import NOTHING_KEPT, KeptRows, is_of_rows
 from weft.store.records import NodeRow, PlanRow
 
 
@@ -80,6 +81,7 @@ class StreamState:
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     # The plan that its newest tick was computed by; None before the first, and before there were versions.
     plan: PlanRow | None = None
+    kept: KeptRows = NOTHING_KEPT
 
     @property
     def plan_version(self) -> int:
@@ -94,6 +96,7 @@ class StreamState:
     def files_mark(self) -> tuple[int, int]:
         """The newest of its files and how many there are, as Snapshot.files_mark has it."""
         files = [file.id or 0 for synopsis in self.synopses.values() for file in synopsis.files]
+        files += [file.id or 0 for file in self.kept.files]
         return max(files, default=0), len(files)
 
     @property
@@ -132,11 +135,13 @@ def load_state(stream: str, catalog: Snapshot) -> StreamState:
     files: dict[str, list[SegmentRow]] = {}
     for segment in catalog.segments(stream=stream):
         files.setdefault(segment.node, []).append(segment)
-    synopses = {row.id: Synopsis(row, tuple(files.get(row.id, ()))) for row in catalog.nodes(stream)}
+    nodes = catalog.nodes(stream)
+    synopses = {row.id: Synopsis(row, tuple(files.get(row.id, ()))) for row in nodes if not is_of_rows(row)}
+    kept = next((KeptRows(row, tuple(files.get(row.id, ()))) for row in nodes if is_of_rows(row)), NOTHING_KEPT)
     used = {segment.layout for rows in files.values() for segment in rows}
     layouts = {row.id: Layout.from_definition(row.definition) for row in catalog.layouts() if row.id in used}
     if tick is None:
-        return StreamState(stream, synopses=synopses, layouts=layouts)
+        return StreamState(stream, synopses=synopses, layouts=layouts, kept=kept)
     return StreamState(
         stream,
         tick.batch_id,
@@ -147,4 +152,5 @@ def load_state(stream: str, catalog: Snapshot) -> StreamState:
         synopses,
         layouts,
         next(iter(reversed(catalog.plans(stream))), None),
+        kept,
     )

@@ -25,6 +25,7 @@ from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
 from weft.plan.network import Network
 from weft.plan.prices import DUCKDB
+from weft.segments.kept import MOMENT
 from weft.segments.rows import conform
 from weft.segments.types import arrow_type
 from weft.spark.arrived import SparkBatch
@@ -32,7 +33,6 @@ from weft.spark.batch import BatchOutput, project
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
 from weft.spark.kernels import Level0, kernel_of_process, partials_of
-from weft.spark.level0 import MOMENT
 from weft.spark.pass_kernel import Passed
 from weft.spark.pass_maker import pass_over
 from weft.spark.passes import Pass

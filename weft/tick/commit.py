@@ -129,6 +129,7 @@ def publish(
             with_files(network, state, written.nodes, stored),
             {**state.layouts, **layouts},
             written.plan,
+            state.kept,
         )
         failpoint("commit-inside")
         alone = writer.revision() == revision
