@@ -22,6 +22,8 @@ from weft.backend.driver import DriverBackend, TableRows
 from weft.backend.duck import Duck
 from weft.errors import SqlError
 from weft.feeds.streams import Stream
+from weft.passes.kernel import kernel_of_process
+from weft.passes.maker import pass_over
 from weft.plan.needs import Needs, analyse
 from weft.plan.network import Network, Node, build_network
 from weft.plan.placement import AT_HOME, Placement
@@ -30,8 +32,8 @@ from weft.segments.kept import MOMENT
 from weft.segments.rows import row_schema
 from weft.spark import kernels
 from weft.spark.batch import BatchOutput, aggregate, project
-from weft.spark.kernels import Level0, kernel_of_process
-from weft.spark.pass_maker import pass_over
+from weft.spark.kernels import Level0
+from weft.spark.render import spark_sql
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.store.derive import in_one_piece
@@ -145,7 +147,7 @@ def test_pieces_of_a_task_are_merged(spark: SparkSession, backend: DriverBackend
 
 def test_the_pieces_of_a_task_share_its_room() -> None:
     """Each finds room by itself; together they would be as much as the driver was to be kept from."""
-    work = pass_over(build_network("s", {"groups": analysed("SELECT i, k, count(*) AS n FROM s GROUP BY i, k")}))
+    work = pass_over(build_network("s", {"groups": analysed("SELECT i, k, count(*) AS n FROM s GROUP BY i, k")}), spark_sql)
     rows = pa.table({"i": pa.array(range(1_000), pa.int32()), "k": ["a"] * 1_000})
     piece = pa.table({MOMENT: pa.array(range(1_000)), **{alias: rows[name] for alias, name in work.plain.items()}})
     one = kernel_of_process(1).run(work, piece).bytes

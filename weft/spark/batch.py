@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.feeds.streams import Stream, spark_identifier
+from weft.passes.texts import valid_texts
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
 from weft.plan.prices import DUCKDB, SPARK
@@ -24,7 +25,6 @@ from weft.spark.level0 import NEWEST, SET, TIMED, Keys, Statement
 from weft.spark.parquet_files import ParquetFiles
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
-from weft.spark.texts import valid_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -6,11 +6,9 @@ faster: whatever goes wrong in it, Spark computes the batch, and what Spark says
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import pickle
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
@@ -19,6 +17,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from weft.passes.kernel import Passed, kernel_of_process
+from weft.passes.maker import pass_over
+from weft.passes.texts import checked_texts
+from weft.passes.work import Pass
 from weft.plan.network import Network, Node
 from weft.plan.prices import SPARK
 from weft.segments.kept import MOMENT
@@ -26,11 +28,8 @@ from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.failure import CROWDED
 from weft.spark.level0 import Statement, statements
 from weft.spark.parquet_files import ParquetFiles
-from weft.spark.pass_kernel import Passed, PassKernel
-from weft.spark.pass_maker import pass_over
-from weft.spark.passes import Pass
+from weft.spark.render import spark_sql
 from weft.spark.room import POSITION_BITS, room_of
-from weft.spark.texts import valid_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -80,7 +79,7 @@ class Level0:
     @cached_property
     def work(self) -> Pass:
         """The network as a pass of DuckDB."""
-        return pass_over(self.network)
+        return pass_over(self.network, spark_sql)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -90,26 +89,6 @@ class Level0:
 
 class Crowded(Exception):
     """There are more rows than this kernel has room for."""
-
-
-_kernels: dict[int, PassKernel] = {}
-_making = threading.Lock()
-
-
-def kernel_of_process(threads: int) -> PassKernel:
-    """The kernel of this process, which passes of all streams take in turn."""
-    with _making:
-        if threads not in _kernels:
-            if not _kernels:
-                atexit.register(_close_kernels)
-            _kernels[threads] = PassKernel(threads)
-        return _kernels[threads]
-
-
-def _close_kernels() -> None:
-    """Let go of the kernels before the interpreter does: a connection that outlives it is reported as a leak."""
-    while _kernels:
-        _kernels.popitem()[1].close()
 
 
 def pass_in_driver(rows: DataFrame, level0: Level0) -> list[Passed]:
@@ -152,13 +131,6 @@ def asked_of(rows: DataFrame, work: Pass) -> DataFrame:
     for key, value in TASK_SETTINGS.items():
         rows.sparkSession.conf.set(key, value)
     return rows.selectExpr(MOMENT, *(f"{sql} AS {name}" for name, sql in work.asked.items()))
-
-
-def checked_texts(rows: pa.Table) -> pa.Table:
-    """The rows, whose strings are all valid; predicates over others are Spark's to judge."""
-    if valid_texts(rows) is not rows:
-        raise ValueError("a string is no UTF-8")
-    return rows
 
 
 def checked(passed: Passed, room: int, before: int = 0) -> Passed:

@@ -23,6 +23,9 @@ from weft.backend.interface import BackendDown, BackendError
 from weft.engine import Engine
 from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
+from weft.passes.kernel import Passed, kernel_of_process
+from weft.passes.maker import pass_over
+from weft.passes.work import Pass
 from weft.plan.network import Network
 from weft.plan.prices import DUCKDB
 from weft.segments.kept import MOMENT
@@ -32,10 +35,7 @@ from weft.spark.arrived import SparkBatch
 from weft.spark.batch import BatchOutput, project
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import AHEAD, BEHIND, FIRST_MOMENT, LAST_MOMENT, LETTERS, NO_TIME, DeadLetters
-from weft.spark.kernels import Level0, kernel_of_process, partials_of
-from weft.spark.pass_kernel import Passed
-from weft.spark.pass_maker import pass_over
-from weft.spark.passes import Pass
+from weft.spark.kernels import Level0, partials_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -123,7 +123,7 @@ class FedBatch:
     def aggregate(self, level0: Level0) -> BatchOutput:
         """The partial rows of the base nodes."""
         try:
-            work = pass_over(level0.network, without_spark=True)
+            work = pass_over(level0.network)
         except (TypeError, SqlError):
             return self.on_spark().aggregate(Level0(level0.network))
         alive = self._alive()
@@ -226,7 +226,7 @@ def _micros(column: pa.ChunkedArray) -> list[Any]:
 def is_portable_network(network: Network) -> bool:
     """Whether a network can be computed without Spark."""
     try:
-        pass_over(network, without_spark=True)
+        pass_over(network)
     except (TypeError, SqlError):
         return False
     return True

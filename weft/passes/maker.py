@@ -8,36 +8,39 @@ which rows meet a table of their constants.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Column, Expression, Literal, column_names, identity, text
 from weft.algebra.types import BIGINT
 from weft.errors import SqlError
+from weft.passes.row_sql import row_sql
+from weft.passes.work import NUMBER, ROWS, CellColumn, Constants, Line, Pass, Share, SliceColumn
 from weft.plan.dimensions import Dimension, lowest
 from weft.plan.match import LEAST_JOINED, MOST_LISTED, TOGETHER, Match, numbered
 from weft.plan.network import Network, Node
 from weft.segments.types import duck_literal, duck_type
-from weft.spark.passes import NUMBER, ROWS, CellColumn, Constants, Line, Pass, Share, SliceColumn
-from weft.spark.render import spark_sql
-from weft.spark.row_sql import row_sql
 
 WORD = re.compile(r"\w+")
 Sought = tuple[Match, tuple[Literal, ...]]
 CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
 
 
-def pass_over(network: Network, *, without_spark: bool = False) -> Pass:
-    """The pass of a network. `without_spark`: raises TypeError for a network with columns that only Spark computes."""
-    return _PassMaker(network, without_spark=without_spark).made()
+SparkSql = Callable[[Expression], str]
+"""Writes an expression as Spark SQL."""
+
+
+def pass_over(network: Network, spark_sql: SparkSql | None = None) -> Pass:
+    """The pass of a network. Where nothing writes Spark SQL, what only Spark computes raises TypeError."""
+    return _PassMaker(network, spark_sql).made()
 
 
 class _PassMaker:
     """Collects the columns of a pass while its statements are written."""
 
-    def __init__(self, network: Network, *, without_spark: bool) -> None:
-        self._network, self._without_spark = network, without_spark
+    def __init__(self, network: Network, spark_sql: SparkSql | None) -> None:
+        self._network, self._spark_sql = network, spark_sql
         self._nodes = (*network.base, *network.counters)
         self._asked: dict[str, str] = {}
         self._plain: dict[str, str] = {}
@@ -186,11 +189,11 @@ class _PassMaker:
 
     def _sql(self, expression: Expression, slots: Mapping[str, str]) -> str:
         """The expression over the columns that are asked for; where only Spark can compute it, such a column."""
-        if self._in_duckdb(expression):
+        if self._in_duckdb(expression) or self._spark_sql is None:
             columns = {name: self._ask(name) for name in sorted(column_names(expression))}
             return row_sql(expression, columns, slots)
         name = identity("x", text(expression), str(expression.type))
-        self._asked[name] = spark_sql(expression)
+        self._asked[name] = self._spark_sql(expression)
         return name
 
     def _ask(self, column: str) -> str:
@@ -199,16 +202,16 @@ class _PassMaker:
         if known is None:
             known = f"weft_column{len(self._plain)}"
             self._plain[known] = column
-            self._asked[known] = spark_sql(Column(column, BIGINT))
+            self._asked[known] = column if self._spark_sql is None else self._spark_sql(Column(column, BIGINT))
         return known
 
     def _in_duckdb(self, expression: Expression) -> bool:
-        """Whether DuckDB computes an expression as Spark does."""
+        """Whether DuckDB computes an expression as Spark does, or has to for want of Spark."""
         try:
             columns = {name: "x" for name in column_names(expression)}
             row_sql(expression, columns)
         except (TypeError, SqlError):
-            if self._without_spark:
+            if self._spark_sql is None:
                 raise
             return False
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from weft.spark.texts import valid_texts
+from weft.passes.texts import valid_texts
 
 BAD = pa.array([b"ab\xffcd", "é\U0001f600".encode(), None, b"\xed\xa0\x80", b""]).view(pa.string())
 GOOD = ["ab\ufffdcd", "é\U0001f600", None, "\ufffd\ufffd\ufffd", ""]

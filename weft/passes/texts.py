@@ -20,6 +20,13 @@ def valid_texts(table: pa.Table) -> pa.Table:
     return table
 
 
+def checked_texts(rows: pa.Table) -> pa.Table:
+    """The rows, whose strings are all valid; predicates over others are Spark's to judge."""
+    if valid_texts(rows) is not rows:
+        raise ValueError("a string is no UTF-8")
+    return rows
+
+
 def _has_text(kind: pa.DataType) -> bool:
     """Whether values of the type hold strings; partial rows have them alone, and beside what they were chosen by."""
     return pa.types.is_string(kind) or (pa.types.is_struct(kind) and any(_has_text(field.type) for field in kind))

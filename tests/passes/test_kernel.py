@@ -6,9 +6,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from weft.passes.kernel import PassKernel
+from weft.passes.work import ROWS, Constants, Line, Pass, Share
 from weft.segments.kept import MOMENT
-from weft.spark.pass_kernel import PassKernel
-from weft.spark.passes import ROWS, Constants, Line, Pass, Share
 
 COUNT = Line(f"SELECT count(*) AS n FROM {ROWS} JOIN weft_constants0 ON true", (Share("node"),))
 

@@ -6,6 +6,7 @@ edges by NumPy; everything else is DuckDB's SQL over a table that the rows are c
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Iterable, Iterator
@@ -21,9 +22,9 @@ import pyarrow.compute as pc
 
 from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
+from weft.passes.work import NUMBER, ROWS, CellColumn, Line, Pass, Share
 from weft.plan.slices import Slicing
 from weft.segments.kept import MOMENT
-from weft.spark.passes import NUMBER, ROWS, CellColumn, Line, Pass, Share
 
 # The share of the machine's memory that a kernel may take; what needs more is left to Spark.
 MEMORY_SHARE = 0.25
@@ -129,6 +130,26 @@ class PassKernel:
             self._pool.shutdown()
             self._duck.close()
             del self._duck, self._local
+
+
+_kernels: dict[int, PassKernel] = {}
+_making = threading.Lock()
+
+
+def kernel_of_process(threads: int) -> PassKernel:
+    """The kernel of this process, which passes of all streams take in turn."""
+    with _making:
+        if threads not in _kernels:
+            if not _kernels:
+                atexit.register(_close_kernels)
+            _kernels[threads] = PassKernel(threads)
+        return _kernels[threads]
+
+
+def _close_kernels() -> None:
+    """Let go of the kernels before the interpreter does: a connection that outlives it is reported as a leak."""
+    while _kernels:
+        _kernels.popitem()[1].close()
 
 
 def share_of(part: pa.Table, share: Share, *, alone: bool) -> pa.Table:

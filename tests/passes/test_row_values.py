@@ -6,7 +6,7 @@ import pytest
 
 from weft.algebra.expressions import Call, Cast, Column, Expression, Literal
 from weft.algebra.types import DOUBLE, FLOAT, INT
-from weft.spark.row_sql import row_sql
+from weft.passes.row_sql import row_sql
 
 X = Column("x", DOUBLE)
 ZERO, NEGATIVE_ZERO = Literal(0.0, DOUBLE), Literal(-0.0, DOUBLE)

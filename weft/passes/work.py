@@ -1,6 +1,6 @@
 """A pass of DuckDB over the rows of a batch, as plain data: all base nodes of a network at once.
 
-A pass is made once a plan (weft/spark/pass_maker.py) and travels to Spark's tasks: names and types of columns, tables
+A pass is made once a plan (weft/passes/maker.py) and travels to Spark's tasks: names and types of columns, tables
 of edges, texts of SQL.
 """
 

@@ -12,7 +12,7 @@ from weft.aggregates.catalog import AggregateCatalog
 from weft.algebra.expressions import Expression, column_names
 from weft.backend.functions import install
 from weft.feeds.streams import Stream
-from weft.spark.row_sql import row_sql
+from weft.passes.row_sql import row_sql
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 
