@@ -43,6 +43,7 @@ COMPUTES = {
         "weft.spark.batch",
         "weft.spark.parquet_files",
         "weft.passes.kernel",
+        "weft.passes.row_reader",
         "weft.terminal.values",
         "weft.testing.fed",
     },

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
@@ -30,6 +30,9 @@ from weft.optimize.policy import Policy, check_kernel, check_sharing
 from weft.plan.bill import Bill
 from weft.plan.network import Network
 from weft.read.answers import Answers
+from weft.read.ask import Asker
+from weft.read.kept_rows import KeptRowsReader
+from weft.read.moments import Moment
 from weft.read.reader import Reader
 from weft.read.state_reader import StateReader
 from weft.registry.registered import Registered
@@ -76,6 +79,8 @@ class Engine:
         self.registry = Registry(self.catalog, self._folder.local_path)
         self.reader = Reader(self._folder.reading)
         self.state_reader = StateReader(self.registry, self.catalog, self.reader)
+        self._kept = KeptRowsReader(self.files, self._folder.reading)
+        self.asker = Asker(self.registry, self.state_reader, self.reader, self._kept)
         self._planners = Planners(self.registry, self.catalog, self.state_reader, Policy(sharing, kernel))
         self._runners = Runners(
             self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus
@@ -163,6 +168,20 @@ class Engine:
         self.registry.register(queries, keep, eager=eager)
         return [ContinuousQuery(self, name) for name in queries]
 
+    @overload
+    def ask(self, sql: str, *, at: Moment | None = None, explain: Literal[False] = False) -> pa.Table: ...
+
+    @overload
+    def ask(self, sql: str, *, at: Moment | None = None, explain: Literal[True]) -> str: ...
+
+    def ask(self, sql: str, *, at: Moment | None = None, explain: bool = False) -> pa.Table | str:
+        """Answer a query once, as if it had been registered before the first row; nothing is registered.
+
+        Its newest closed window, or the newest that ends at `at` or before; without a window, its totals. What stored
+        groups and rows cannot say is refused. With `explain`: from where it would come and what that costs, as text.
+        """
+        return self.asker.explain(sql, at) if explain else self.asker.ask(sql, at)
+
     def query(self, name: str) -> ContinuousQuery:
         """The handle of a registered query; also of a query that this Weft accepts no more, to drop it."""
         if not self.registry.is_registered(name):
@@ -220,6 +239,7 @@ class Engine:
         finally:
             self._bus.close()
             self._session.leave()
+            self._kept.close()
             with self._lock:
                 self._folder.close()
 

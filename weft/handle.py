@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from weft.plan.bill import Bill
     from weft.plan.network import Network
+    from weft.read.ask import Asker
     from weft.read.state_reader import StateReader
     from weft.registry.registered import Registered
     from weft.registry.registry import Registry
@@ -40,6 +41,10 @@ class Host(Protocol):
     @property
     def state_reader(self) -> StateReader:
         """What queries answer now."""
+
+    @property
+    def asker(self) -> Asker:
+        """What answers queries over any span."""
 
     @property
     def spark(self) -> SparkSession:
@@ -82,8 +87,14 @@ class ContinuousQuery:
         answers = self._engine.state_reader.answers(self.name)
         return complete_since(answers.query, answers.state)
 
-    def result(self, end: Moment | None = None) -> pa.Table:
-        """The newest closed window, or the window that ended at `end`; of a query without a window, the totals."""
+    def result(self, end: Moment | None = None, *, begin: Moment | None = None) -> pa.Table:
+        """The newest closed window, or the window that ended at `end`; of a query without a window, the totals.
+
+        With `begin` too, the query over that span of event time, whether a window of it or not: rows that have arrived,
+        late rows if they came before its end. It is refused where neither groups nor rows are kept that say it.
+        """
+        if begin is not None:
+            return self._engine.asker.over(self._readable(failed=False).query, begin, end)
         return self._read(lambda answers: answers.newest() if end is None else answers.ending_at(end))
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from weft.cli import calibrate, change, demo, inspect, results, run
+from weft.cli import ask, calibrate, change, demo, inspect, results, run
 from weft.errors import ConfigError, WeftError
 from weft.terminal.exits import USERS_FAULT, WEFTS_FAULT, OurFault
 
@@ -91,6 +91,7 @@ app.command("check", epilog=inspect.CHECK_EXAMPLES)(inspect.check)
 app.command("explain", epilog=inspect.EXPLAIN_EXAMPLES)(inspect.explain)
 app.command("queries", epilog=inspect.QUERIES_EXAMPLES)(inspect.queries)
 app.command("results", epilog=results.EXAMPLES)(results.results)
+app.command("ask", epilog=ask.EXAMPLES)(ask.ask)
 app.command("register", epilog=change.REGISTER_EXAMPLES)(change.register)
 app.command("drop", epilog=change.DROP_EXAMPLES)(change.drop)
 app.command("adopt", epilog=change.ADOPT_EXAMPLES)(change.adopt)

@@ -61,7 +61,7 @@ def results(
     Windows are named by their end. Times are UTC. JSON is a list of objects, with --follow one object a line.
     """
     form = Format.JSON if as_json else form
-    span = (_moment("--since", since), _moment("--until", until))
+    span = (parse_moment("--since", since), parse_moment("--until", until))
     if follow and (output is not None or form is Format.PARQUET):
         raise EngineError("cannot-follow", "results can be followed on standard output only, and not as Parquet",
                           hint="Use --format json and let the shell write the file.")
@@ -77,7 +77,7 @@ def results(
                 return
         else:
             table = find_query(engine, name).latest() if latest else read(engine, name, *span)
-            _write(table, form, output)
+            write(table, form, output)
             if not table.num_rows:
                 say(why_empty(engine, name, any_window=latest))
 
@@ -154,7 +154,8 @@ def reader_leaves(seconds: float) -> bool:
     return bool(closed.poll(seconds * 1000))
 
 
-def _moment(option: str, text: str | None) -> datetime | None:
+def parse_moment(option: str, text: str | None) -> datetime | None:
+    """The moment that an option names."""
     if text is None:
         return None
     try:
@@ -165,7 +166,8 @@ def _moment(option: str, text: str | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def _write(table: pa.Table, form: Format, output: Path | None) -> None:
+def write(table: pa.Table, form: Format, output: Path | None) -> None:
+    """Write a table to standard output or into a file."""
     if form is Format.TABLE:
         if output is not None:
             raise EngineError("no-file-format", "a table is for the terminal", hint="Add --format csv, for example.")

@@ -80,11 +80,11 @@ class Reader:
         assert isinstance(window, Sliced)
         if len(ends) > 1 and in_one_pass(window):
             rows_of = partial(_neighbours_rows, window, ends)
-            return self._run(view, self._rows_of_stays(stays, view, state, END, rows_of))
+            return self.run(view, self._rows_of_stays(stays, view, state, END, rows_of))
         tables = [view.result.empty_table()]
         for end in ends:
             window_of = partial(_window_rows, end - micros(window.range), end)
-            tables.append(self._run(view, self._rows_of_stays(stays, view, state, END, window_of)))
+            tables.append(self.run(view, self._rows_of_stays(stays, view, state, END, window_of)))
         return pa.concat_tables(tables)
 
     def moved_totals(
@@ -92,7 +92,7 @@ class Reader:
     ) -> pa.Table:
         """Read the totals of a query that moved; with `since`, only groups that changed in a later tick."""
         parts = self._rows_of_stays(stays, view, state, START, partial(_totals_rows, promised))
-        return self._run(view, parts, since)
+        return self.run(view, parts, since)
 
     def _rows_of_stays(
         self, stays: Sequence[Stay], view: View, state: StreamState, lead: str, rows_of: RowsOf
@@ -124,7 +124,7 @@ class Reader:
                 [rows_of(state.synopses[chosen.node], columns, schema)]
                 for chosen, columns, schema in zip(routes, view.columns, view.schemas, strict=True)
             ]
-            return self._run(view, parts)
+            return self.run(view, parts)
 
         if len(ends) > 1 and in_one_pass(window):
             return read(partial(_neighbours_rows, window, ends))
@@ -144,7 +144,7 @@ class Reader:
                 FinishedRun(span.files[part], request, ends[span.first], ends[span.stop - 1]) for span in spans
             )
             parts.append([Selection((Source(runs),), (END, *columns))])
-        return self._run(view, parts)
+        return self.run(view, parts)
 
     def running(
         self, needs: Needs, view: View, state: StreamState, routes: Sequence[Route], *, since: int | None = None
@@ -155,13 +155,14 @@ class Reader:
             node = state.synopses.get(chosen.node)
             none = no_rows(START, columns, schema)
             parts.append([none if node is None else total_rows(node, columns, schema, chosen.complete_from)])
-        return self._run(view, parts, since)
+        return self.run(view, parts, since)
 
-    def _run(self, view: View, parts: Sequence[Sequence[Selection]], after: int | None = None) -> pa.Table:
+    def run(self, view: View, parts: Sequence[Sequence[Selection]], after: int | None = None) -> pa.Table:
+        """Run a view over the rows of its parts; with `after`, only rows whose first column is greater."""
         try:
             return self.backend.answer(view.sql, parts, view.result, after=after)
         except BackendError as error:
-            raise _explain(error) from error
+            raise explain_failure(error) from error
 
 
 def _stay_rows(stay: Stay, part: int, state: StreamState, lead: str, rows_of: RowsOf) -> Selection:
@@ -217,7 +218,7 @@ def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
     return tuple(route(needs, part, stock) or Route(part.node, NEVER) for part in needs.parts)
 
 
-def _explain(error: BackendError) -> EngineError:
+def explain_failure(error: BackendError) -> EngineError:
     """Say what went wrong in a result expression, in the query's terms."""
     message = str(error).splitlines()[0]
     reason = next((words for mark, words in FAILURES.items() if mark in message), message)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from weft.errors import EngineError
 from weft.feeds.feed import Feed
 from weft.feeds.streams import Stream
+from weft.plan.placement import Placement
 from weft.registry.compiler import QueryCompiler, RefusedQuery
 from weft.registry.declared import Declared
 from weft.registry.registered import Registered
@@ -150,6 +151,10 @@ class KnownRegistrations:
         """The queries that this Weft accepts, of a stream or of all, with or without the failed queries."""
         compiled = self._compiled([row for row in self._of(stream) if failed or row.status != FAILED])
         return {name: query for name, query in compiled.items() if isinstance(query, Registered)}
+
+    def placements(self, stream: str) -> frozenset[Placement]:
+        """The placements that queries of a stream have; nothing is compiled for that."""
+        return frozenset(row.definition.placement for row in self._of(stream))
 
     def _compiled(self, rows: Sequence[QueryRow]) -> dict[str, Registered | RefusedQuery]:
         """The queries of these rows, compiled or refused; a query that is not known yet comes from its stored form."""

@@ -20,18 +20,26 @@ if TYPE_CHECKING:
 
 
 def window_rows(
-    synopsis: Synopsis, columns: Sequence[str], schema: pa.Schema | None, start: int, end: int
+    synopsis: Synopsis,
+    columns: Sequence[str],
+    schema: pa.Schema | None,
+    start: int,
+    end: int,
+    closes: int | None = None,
 ) -> Selection:
-    """Select the rows of the window [start, end), from the fewest blocks, each with the window's end."""
-    row = synopsis.node
+    """Select the rows of the window [start, end), from the fewest blocks, each with the window's end.
+
+    `closes` is the end of the window, where the span is only a part of it.
+    """
+    row, closes = synopsis.node, end if closes is None else closes
     pieces = cover(start, end, unit=synopsis.unit, heights=synopsis.heights, sealed=row.sealed_time)
     ranges = [f"({LEVEL} = {piece.level} AND {START} >= {piece.start} AND {START} < {piece.end})" for piece in pieces]
     ranges.append(f"({LEVEL} = {STRAGGLER} AND {START} >= {start} AND {START} < {end})")
     blocks, partly_sealed, unsealed = _near(synopsis, start, end)
-    counts = f"{LATE} < {end} AND {START} < {end}"
-    beside = ((f"CAST({end} AS BIGINT)", END),)
+    counts = f"{LATE} < {closes} AND {START} < {end}"
+    beside = ((f"CAST({closes} AS BIGINT)", END),)
     sources = (
-        Source(blocks, f"{LATE} < {end} AND ({' OR '.join(ranges)})", beside),
+        Source(blocks, f"{LATE} < {closes} AND ({' OR '.join(ranges)})", beside),
         Source(partly_sealed, f"{counts} AND {START} >= {max(start, row.sealed_time)}", beside),
         Source(unsealed, f"{counts} AND {START} >= {start}", beside),
     )

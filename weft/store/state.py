@@ -110,6 +110,11 @@ class StreamState:
             (end for kinds, end in self.drops if window.clock.sliced and str(window) not in kinds), default=EARLIEST
         )
 
+    @property
+    def dropped(self) -> int:
+        """Before this moment, late rows were dropped that some kind of window would have counted."""
+        return max((end for _, end in self.drops), default=EARLIEST)
+
     def held(self, synopsis: Synopsis) -> tuple[Held, ...]:
         """The node's files as planning sees them."""
         return tuple(Held(self.layouts[file.layout], file.time_to) for file in synopsis.data)
