@@ -56,6 +56,46 @@ def test_a_search_ends_while_ticks_run_and_the_next_tick_takes_it(engine: weft.E
     assert len(engine.network("s").base) < len(PAIRS), "the network of this very tick is the better one"
 
 
+def test_a_search_whose_process_was_ended_is_begun_again_a_few_times(
+    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever ends the process of searches, a machine short of memory say, does not end planning for good."""
+    asked = []
+
+    def ended(*_: object) -> None:
+        asked.append(len(asked))
+        raise ConnectionResetError("the process of searches ended")
+
+    engine.register_all(PAIRS)
+    with monkeypatch.context() as patched:
+        patched.setattr(search_process.SearchProcess, "_ask", ended)
+        for number in range(2):
+            tick(engine, number)
+            weft.testing.settle(engine, "s")
+        assert len(asked) == 1, "nothing is searched before the first tick is over"
+    for number in range(2, 5):
+        tick(engine, number)
+        weft.testing.settle(engine, "s")
+    assert engine.planner("s").optimizer.last is not None and len(engine.network("s").base) < len(PAIRS)
+
+
+def test_a_search_that_ends_its_process_each_time_is_given_up(
+    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def ended(*_: object) -> None:
+        asked.append(len(asked))
+        raise ConnectionResetError("the process of searches ended")
+
+    monkeypatch.setattr(search_process.SearchProcess, "_ask", ended)
+    engine.register_all(PAIRS)
+    for number in range(8):
+        tick(engine, number)
+        weft.testing.settle(engine, "s")
+    assert len(asked) == optimizing.MOST_LOST
+
+
 def test_a_search_that_finds_nothing_more_ends_soon(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_process, "_started", refused)
     monkeypatch.setattr(searching, "process", search_process.SearchProcess())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -74,6 +77,29 @@ def test_two_engines_run_streams_of_one_name_in_one_session(
         for engine in engines:
             engine.close()
     assert settings_of(own) == before
+
+
+def test_nothing_of_an_engine_that_is_closed_stays_in_memory(tmp_path: Path, spark: SparkSession) -> None:
+    """Spark's Java keeps what it was given to call for as long as it lives: an engine would stay with all its tables."""
+    arrive(tmp_path / "in", "first", 1, 2)
+    for place in range(2):
+        engine = weft.Engine(tmp_path / f"state{place}", spark=spark.newSession())
+        engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts", max_ahead="any")
+        engine.register("SELECT sum(v) AS total FROM s", name="q")
+        if place:
+            engine.start()
+            until(lambda engine=engine: engine.query("q").result().to_pylist() == [{"total": 3}])
+        else:
+            engine.run_available()
+        held = [weakref.ref(part) for part in (engine, engine.cache, engine.catalog, engine.planner("s"))]
+        engine.close()
+        del engine
+
+        def gone(held: list[Any] = held) -> bool:
+            gc.collect()
+            return all(part() is None for part in held)
+
+        until(gone)
 
 
 def test_where_a_stream_cannot_start_the_others_are_stopped(tmp_path: Path, spark: SparkSession) -> None:

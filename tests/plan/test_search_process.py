@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,40 @@ def test_where_no_process_can_be_started_searches_run_here(
         answers = [process.search(REQUEST), process.search(replace(REQUEST, subject=None))]
     assert all(answer is not None and answer.result.finished for answer in answers)
     assert len(caplog.records) == 1, "which is said once"
+
+
+def test_where_the_process_ends_before_it_is_ready_searches_run_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(broken))
+    with caplog.at_level(logging.WARNING, logger="weft.plan"):
+        process = SearchProcess()
+        answer = process.search(REQUEST)
+    assert answer is not None and answer.result.finished
+    assert "searches run beside ticks in this process" in caplog.text
+
+
+def test_it_finds_modules_in_the_folder_of_a_program_that_is_not_a_file(tmp_path: Path) -> None:
+    """`python -c` and Python's prompt look for modules where they are: the process has to as well."""
+    (tmp_path / "only_here.py").write_text("class Places(dict):\n    pass\n")
+    program = textwrap.dedent(
+        """
+        import pickle, sys
+        from dataclasses import replace
+        import only_here
+        from weft.optimize.search_process import process
+        request = replace(pickle.loads(bytes.fromhex(sys.argv[1])), now=only_here.Places())
+        assert process.search(request).result.finished
+        assert process._process is not None, "in a process of its own"
+        """
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", program, pickle.dumps(REQUEST).hex()]
+    done = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_it_ends_with_the_program_that_started_it() -> None:

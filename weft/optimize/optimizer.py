@@ -37,6 +37,8 @@ MOST_PASTS = 8
 # A quick look takes so many seconds at most, for so many queries at most; as it sees little, what it finds must save
 # this share of a tick.
 QUICK_SECONDS, MOST_LOOKED_AT, LEAST_SAVED_BY_A_LOOK = 0.1, 3_000, 0.5
+# Somebody may end the process of searches, for its memory say: once so many in a row were lost, none is begun again.
+MOST_LOST = 3
 # A search that somebody asked for may take longer.
 ASKED_SECONDS = 10.0
 
@@ -56,6 +58,7 @@ class Optimizer:
         # Grows with every search that is done: what was decided before it may be decided otherwise now.
         self.generation = 0
         self._given_up: frozenset[str] = frozenset()
+        self._lost = 0
         self._looked_at: frozenset[str] = frozenset()
 
     def moves(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
@@ -177,6 +180,12 @@ class Optimizer:
         def run() -> None:
             try:
                 self._done = self._run(queries, facts, moves or {}, before)
+                self._lost = 0
+            except ConnectionError as error:
+                log.warning("search lost", extra={"stream": self._stream, "error": str(error)})
+                self._lost += 1
+                if self._lost >= MOST_LOST:
+                    self._given_up, self._lost = frozenset(queries), 0
             except Exception:
                 # A plan is there already; a better plan is not worth a stream.
                 log.exception("plan not searched", extra={"stream": self._stream})

@@ -4,7 +4,7 @@ Python runs the threads of a process one at a time. Beside a search in another t
 DuckDB or a file waits its turn before it goes on: commits took five times as long, whole ticks three times.
 
 The process is started with the first search, serves all engines of the program that started it, and ends with that
-program. Where none can be started, searches run in the program itself.
+program. Where none can be started, or it ends before it is ready, searches run in the program itself.
 """
 
 from __future__ import annotations
@@ -119,7 +119,11 @@ class SearchProcess:
     def _start(self) -> None:
         try:
             self._process = _started()
+            assert self._process.stdout is not None
+            # It says so when it is ready: it may not find the modules of this program.
+            _read(self._process.stdout)
         except OSError as error:
+            self._end()
             log.warning("searches run beside ticks in this process", extra={"error": str(error)})
             self._here = Searches()
 
@@ -143,7 +147,8 @@ def _started() -> subprocess.Popen[bytes]:
     """A new process that finds the same modules as this one, and that no key in a terminal interrupts."""
     if not sys.executable:
         raise OSError("this program does not say which Python runs it")
-    path = os.pathsep.join(filter(None, sys.path))
+    # The empty entry is the folder that the program runs in, as for `python -c` and at Python's own prompt.
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
         stdin=subprocess.PIPE,
@@ -175,6 +180,7 @@ def _exactly(pipe: IO[bytes], length: int) -> bytes:
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests until there are no more."""
     searches = Searches()
+    _write(answers, b"ready")
     while True:
         try:
             request = pickle.loads(_read(requests))

@@ -75,6 +75,25 @@ class Ticks(Protocol):
         """Tell of the newest tick, with the stages around it."""
 
 
+class _Batches:
+    """What Spark calls with every batch of a query.
+
+    Java holds for as long as it lives what it was given to call, so this lets go of the runner when the query is over.
+    """
+
+    def __init__(self, tick: Callable[[DataFrame, int], None]) -> None:
+        self._tick: Callable[[DataFrame, int], None] | None = tick
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        if self._tick is None:
+            raise _Stopped
+        self._tick(rows, batch_id)
+
+    def let_go(self) -> None:
+        """Let go of the runner."""
+        self._tick = None
+
+
 class Runner:
     """Starts and stops the streaming query of a stream."""
 
@@ -90,6 +109,7 @@ class Runner:
         status.is_active = self.is_active
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
+        self._batches = _Batches(self._tick)
         self._failure: BaseException | None = None
         self._told: BaseException | None = None
         self._reported = False
@@ -137,7 +157,9 @@ class Runner:
         source = self._rows()
         self._repeatable = is_repeatable(source)
         rows = project(source, self._ticker.stream)
-        writer = rows.writeStream.foreachBatch(self._tick).option("checkpointLocation", self._checkpoint)
+        self._batches.let_go()
+        self._batches = _Batches(self._tick)
+        writer = rows.writeStream.foreachBatch(self._batches).option("checkpointLocation", self._checkpoint)
         # Spark knows queries by name, and another engine may run a stream of this name in the same session.
         writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
         self._started.clear()
@@ -199,8 +221,10 @@ class Runner:
         """Say, once, that a query that ran does so no more; what ended it, None for nothing or where it runs."""
         error = self._ended_by()
         self.tell()
-        if self._query is not None and not self.is_active() and self._said == RUNNING:
-            self._say(AT_REST) if error is None else self._say(FAILED, self._reason(error))
+        if self._query is not None and not self.is_active():
+            self._batches.let_go()
+            if self._said == RUNNING:
+                self._say(AT_REST) if error is None else self._say(FAILED, self._reason(error))
         return error
 
     def _say(self, status: str, error: BaseException | None = None) -> None:
