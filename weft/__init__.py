@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weft.engine import Engine
     from weft.errors import ConfigError, EngineError, SqlError, StateError, StreamError, WeftError
     from weft.handle import ContinuousQuery
+    from weft.rows import StreamRows
     from weft.tick.events import QueriesStopped, TickCommitted, TickFailed, WindowsClosed
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "SqlError",
     "StateError",
     "StreamError",
+    "StreamRows",
     "TickCommitted",
     "TickFailed",
     "WeftError",
@@ -30,7 +32,12 @@ __all__ = [
 ]
 
 _EVENTS = ("QueriesStopped", "TickCommitted", "TickFailed", "WindowsClosed")
-_MODULES = {"Engine": "weft.engine", "ContinuousQuery": "weft.handle", **dict.fromkeys(_EVENTS, "weft.tick.events")}
+_MODULES = {
+    "Engine": "weft.engine",
+    "ContinuousQuery": "weft.handle",
+    "StreamRows": "weft.rows",
+    **dict.fromkeys(_EVENTS, "weft.tick.events"),
+}
 
 
 def __getattr__(name: str) -> Any:

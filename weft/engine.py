@@ -10,7 +10,7 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -37,6 +37,7 @@ from weft.read.reader import Reader
 from weft.read.state_reader import StateReader
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
+from weft.rows import StreamRows, rows_of
 from weft.spark.engine_session import open_state
 from weft.sql.ddl import Duration, parse_wait
 from weft.store.letters import read_letters
@@ -122,15 +123,18 @@ class Engine:
         watermark: Duration = "0 seconds",
         max_ahead: Duration | None = DEFAULT_AHEAD,
         options: Mapping[str, Any] | None = None,
+        retain: Duration | None = None,
     ) -> None:
         """Add a stream; again with the same definition does nothing.
 
         Windows close when the watermark, the newest event time less `watermark`, passes their end. A row whose time is
         more than `max_ahead` ahead of the clock is left out with the reason (see dead_letters); None takes any time.
+        `retain` is how long whole rows are kept (see rows), in event time, or 'forever'; 'never' forbids to keep any.
+        Adding the same stream again with another `retain` changes just that, and leaves it where it is not given.
         """
         stream = define_stream(
             name, source=source, path=absolute_path(path), schema=schema, dataframe=dataframe, event_time=event_time,
-            watermark=watermark, options=options, max_ahead=max_ahead,
+            watermark=watermark, options=options, max_ahead=max_ahead, retain=retain,
         )
         self._roots.check(stream)
         stream = replace(stream, kept_path=path_from(self._folder.local_path, path, stream.path))
@@ -283,6 +287,22 @@ class Engine:
         with self.catalog.read() as reader:
             known = reader.dead_letters(self.registry.stream(stream).name)
         return read_letters(self.files, known, LETTERS)
+
+    def rows(
+        self,
+        stream: str,
+        *,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+    ) -> StreamRows:
+        """The kept rows of a stream that happened from `since` on and before `until`: tables of bounded size in a loop.
+
+        `.table()` has them at once, `.dataframe()` as a Spark DataFrame. `where` is a condition in SQL. Without `since`
+        all rows from the moment on from which all are kept; see add_stream's `retain`.
+        """
+        return rows_of(self, stream, since, until, columns, where)
 
     def network(self, stream: str) -> Network:
         """The network that the stream's queries ask for."""

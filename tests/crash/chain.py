@@ -15,10 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.crash.life import DELAY, SMALL, Script
-from tests.simulation.world import World, expected
+from tests.crash.life import DELAY, RETAIN, SMALL, Script
+from tests.simulation.world import SECOND, World, expected
 from weft.algebra.windows import micros
 from weft.failpoint import KILLED
+from weft.segments.rows import ON_TIME
 from weft.sql.ddl import parse_duration
 
 ROOT = Path(__file__).parents[2]
@@ -159,6 +160,12 @@ def check_answers(report: Report, script: Script = SMALL) -> None:
         alive = [row for row in script.arriving(number) if row["ts"] is not None]
         world.arrived.append((number, world.watermark(), alive))
     assert report["watermark"] == world.watermark()
+    oldest = report["watermark"] - RETAIN * SECOND
+    marks = [(number, before, row) for number, before, rows in world.arrived for row in rows if row["ts"] >= oldest]
+    assert report["kept"] == sorted(
+        [row["ts"], number, before if before and row["ts"] < before else ON_TIME, *(row[name] for name in "kgvd")]
+        for number, before, row in marks
+    )
     for name, query in script.queries().items():
         said = report["queries"][name]
         want = expected(world, query, said["complete_from"], report["watermark"])

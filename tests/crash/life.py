@@ -25,7 +25,8 @@ from tests.crash.plain import CrashBatch
 from tests.engine.harness import write_tick
 from tests.simulation.level0 import Row
 from tests.simulation.world import SECOND, Query, Window
-from weft.store import tend
+from weft.segments.kept import LATE, MOMENT, TICK
+from weft.store import tend, tend_rows
 
 STREAM = "readings"
 DDL = "ts timestamp, k string, g int, v int, d int"
@@ -42,6 +43,7 @@ DELAY = 5
 STEP = 10
 BEGIN = 1_767_225_600  # seconds: 2026-01-01, long enough ago for every clock
 FAILING = "failing"
+RETAIN = 60
 POISON = 5  # the tick with a row that `failing` cannot be computed for
 
 
@@ -185,6 +187,7 @@ class Life:
             event_time="ts",
             watermark=f"{DELAY} seconds",
             options={"maxFilesPerTrigger": 1},
+            retain=f"{RETAIN} seconds",
         )
         ends = [*(stage.before for stage in self.script.stages[1:]), self.script.ticks]
         for stage, end in zip(self.script.stages, ends, strict=True):
@@ -225,6 +228,7 @@ class Life:
             "queries": queries,
             "totals": {name: totals.get(name) for name in ("rows", "late", "dead")},
             "letters": sorted(map(list, (one.values() for one in letters))),
+            "kept": self._kept(),
         }
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
         return {"hash": digest, **told, "watermark": self.engine.state_of(STREAM).watermark, "files": self._files()}
@@ -239,6 +243,15 @@ class Life:
         table = handle.results() if windowed else handle.changes()
         rows = sorted(([_value(one) for one in line.values()] for line in table.to_pylist()), key=json.dumps)
         return {**said, "late": handle.metrics()["late_rows"], "columns": table.column_names, "rows": rows}
+
+    def _kept(self) -> list[list[Any]]:
+        """The rows that must be kept now; older rows may be there still."""
+        state = self.engine.state_of(STREAM)
+        oldest = (state.watermark or 0) - RETAIN * SECOND
+        assert state.kept.since <= oldest
+        tables = [self.engine.files.read_table(file.path, file.checksum) for file in state.kept.files]
+        rows = pa.concat_tables(tables).to_pylist() if tables else []
+        return sorted([row[name] for name in (MOMENT, TICK, LATE, "k", "g", "v", "d")] for row in rows if row[MOMENT] >= oldest)
 
     def _files(self) -> dict[str, list[str]]:
         """The names of files that only the disk knows, and of those that only the catalog knows."""
@@ -256,9 +269,10 @@ def _value(value: Any) -> Any:
 
 @contextmanager
 def no_lease() -> Iterator[None]:
-    """Files that left the catalog are deleted at once, so that deleting is part of every life."""
+    """Files that left the catalog are deleted at once, and rows merged soon, so that this is part of every life."""
     before, tend.LEASE = tend.LEASE, timedelta(0)
+    fan_out, tend_rows.FAN_OUT = tend_rows.FAN_OUT, 2
     try:
         yield
     finally:
-        tend.LEASE = before
+        tend.LEASE, tend_rows.FAN_OUT = before, fan_out

@@ -13,9 +13,12 @@ import pyarrow as pa
 from weft.aggregates.statistics import Statistic
 from weft.algebra.expressions import Call, Column, Expression, Literal
 from weft.backend.interface import BackendError
+from weft.passes.keeping import Kept
 from weft.plan.dimensions import Cut, Dimension, lowest
 from weft.plan.network import Network, Node
+from weft.segments.kept import MOMENT
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, row_schema
+from weft.segments.types import arrow_type
 from weft.spark.batch import BatchOutput
 from weft.spark.checkpoint import BatchMark
 from weft.spark.dead import LETTERS, NO_LETTERS, NO_TIME, DeadLetters
@@ -45,7 +48,17 @@ class PlainBatch:
     def aggregate(self, level0: Level0) -> BatchOutput:
         network = level0.network
         partials = {node.id: partial_rows(node, network, self.rows, self.mark.batch_id) for node in level0.nodes}
-        return BatchOutput(len(self.rows), 0, max((row["ts"] for row in self.rows), default=None), partials)
+        newest = max((row["ts"] for row in self.rows), default=None)
+        return BatchOutput(len(self.rows), 0, newest, partials, kept=self._kept(level0))
+
+    def _kept(self, level0: Level0) -> Kept | None:
+        """The rows, written where they are kept."""
+        keeping = level0.keeping
+        if keeping is None:
+            return None
+        columns = {name: pa.array([row[name] for row in self.rows], arrow_type(kind)) for name, kind in keeping.columns}
+        moments = pa.array([row["ts"] for row in self.rows], pa.int64())
+        return Kept(tuple(keeping.write(pa.table({**columns, MOMENT: moments}))))
 
     def jobs(self) -> int:
         return 0
@@ -73,7 +86,7 @@ class BatchWithLetter(PlainBatch):
 
     def aggregate(self, level0: Level0) -> BatchOutput:
         found = super().aggregate(level0)
-        return BatchOutput(found.rows + 1, 1, found.newest, found.partials)
+        return BatchOutput(found.rows + 1, 1, found.newest, found.partials, kept=found.kept)
 
     def dead_letters(self, count: int) -> DeadLetters:
         number = self.mark.batch_id

@@ -192,6 +192,8 @@ class World:
     letters: bool = False
     # Points at whose first passage it dies, and those at which it did.
     doomed: frozenset[str] = frozenset()
+    # How long rows are kept, if they are.
+    retain: str | None = None
     died_at: set[str] = field(default_factory=set)
     _armed: bool = False
     _engine: weft.Engine | None = None
@@ -215,6 +217,7 @@ class World:
             schema=DDL,
             event_time="ts",
             watermark=f"{self.delay} seconds",
+            retain=self.retain,
         )
         return engine
 

@@ -198,6 +198,8 @@ def _engine_metrics(engine: Engine) -> dict[str, Any]:
     for stream, numbers in metrics["streams"].items():
         for key in ("watermark", "max_event_time"):
             numbers[key] = from_micros(numbers[key])
+        for key in ("since", "until"):
+            numbers["kept"][key] = from_micros(numbers["kept"][key])
         for key in ("since", "last_tick_at"):
             numbers[key] = None if numbers[key] is None else datetime.fromisoformat(numbers[key])
         with engine.catalog.read() as catalog:

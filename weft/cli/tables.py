@@ -61,6 +61,9 @@ def _stream_lines(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "lag", NOTHING if value is None else span_text(value)
         elif key == "plan":
             yield from ((f"plan: {name}", number_text(number)) for name, number in value.items())
+        elif key == "kept":
+            said = value if value["retain"] or value["rows"] else {"rows": None}
+            yield from ((f"kept: {name}", number_text(number)) for name, number in said.items())
         elif key not in ("last_tick", "recent_ticks"):
             yield key, number_text(value)
     tick = numbers["last_tick"]

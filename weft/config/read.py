@@ -19,6 +19,7 @@ from weft.config.positions import KeyPositions, deep_position, find_positions, p
 from weft.config.tables import Notes, Table, flatten
 from weft.errors import ConfigError, Position, Problem, WeftError
 from weft.feeds.address import is_address, is_relative
+from weft.feeds.retention import parse_retain
 from weft.feeds.sources import Roots
 from weft.feeds.streams import ANY, DEFAULT_AHEAD, MAX_PATH, Stream, check_text, define_stream, spark_identifier
 from weft.optimize.policy import check_kernel, check_sharing
@@ -34,7 +35,7 @@ KEYS = ("state", "catalog", "roots", "trigger", "keep", "sharing", "kernel", "qu
         "queries", "aggregates")
 MAX_NESTING = 50
 LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000,}")
-STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options")
+STREAM_KEYS = ("source", "path", "schema", "event_time", "watermark", "max_ahead", "options", "retain")
 QUERY_KEYS = ("sql", "file", "keep", "eager")
 AGGREGATE_KEYS = ("parameters", "statistics", "merge", "result")
 
@@ -47,6 +48,7 @@ class StreamConfig:
     schema: str
     watermark: str
     max_ahead: str
+    retain: str | None = None
     # Whether its path is written relative to the file.
     relative: bool = False
 
@@ -96,7 +98,7 @@ class Config:
             path = os.path.relpath(stream.path) if stream.path is not None and declared.relative else stream.path
             engine.add_stream(name, source=stream.source, path=path, schema=declared.schema,
                               event_time=stream.event_time, watermark=declared.watermark,
-                              max_ahead=declared.max_ahead, options=stream.options)
+                              max_ahead=declared.max_ahead, options=stream.options, retain=declared.retain)
         for keep, eager in sorted({(query.keep, query.eager) for query in self.queries.values()}):
             engine.register_all({query.name: query.sql for query in self.queries.values()
                                  if (query.keep, query.eager) == (keep, eager)}, keep=keep, eager=eager)
@@ -182,14 +184,16 @@ class _Reading:
         self._partial[name] = partial_stream(name, texts["schema"], texts["event_time"])
         watermark = table.text("watermark", default="0 seconds")
         max_ahead = table.text("max_ahead", default=DEFAULT_AHEAD)
+        retain = table.text("retain") or None
         options = flatten(table.table("options"))
         sound = {"watermark": self._duration((*table.keys, "watermark"), watermark),
                  "max_ahead": max_ahead == ANY or self._duration((*table.keys, "max_ahead"), max_ahead),
+                 "retain": retain is None or self._try((*table.keys, "retain"), lambda: parse_retain(retain)),
                  "schema": self._schema(table.keys, texts["schema"], self._partial[name])}
         path = self._path(texts["path"]) if texts["path"] else None
         said: dict[str, Any] = {"source": texts["source"] or "parquet", "path": path, "schema": texts["schema"],
                                 "event_time": texts["event_time"], "watermark": watermark, "max_ahead": max_ahead,
-                                "options": options}
+                                "options": options, "retain": retain}
         stand_in = self._stand_in(self._partial[name], texts["event_time"])
         mended = {key: stand_in[key] for key in sound if not sound[key]}
         stream = self._define(name, table.keys, {**said, **mended}, stand_in)
@@ -197,7 +201,7 @@ class _Reading:
             return None
         del self._partial[name]
         relative = bool(texts["path"]) and is_relative(texts["path"])
-        return StreamConfig(stream, texts["schema"], watermark, max_ahead, relative)
+        return StreamConfig(stream, texts["schema"], watermark, max_ahead, retain, relative)
 
     def _schema(self, keys: tuple[str, ...], text: str, partial: PartialStream) -> bool:
         """Note what is wrong with a schema, every column by itself; whether nothing is."""
@@ -217,8 +221,8 @@ class _Reading:
         told = not event_time or event_time.lower() in partial.unreadable or not columns
         moment = event_time if told and event_time else "the event time"
         schema = ", ".join(filter(None, (columns, f"{spark_identifier(moment)} timestamp")))
-        return {"watermark": "0 seconds", "max_ahead": DEFAULT_AHEAD, "options": {}, "event_time": moment,
-                "schema": schema if told else columns, "schema with a time": schema}
+        return {"watermark": "0 seconds", "max_ahead": DEFAULT_AHEAD, "retain": None, "options": {},
+                "event_time": moment, "schema": schema if told else columns, "schema with a time": schema}
 
     def _define(
         self, name: str, keys: tuple[str, ...], said: dict[str, Any], stand_in: Mapping[str, Any]

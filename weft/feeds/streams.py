@@ -13,6 +13,7 @@ from weft.algebra.schema import FeedSchema
 from weft.algebra.types import STRING, TIMESTAMP, DataType
 from weft.algebra.windows import Clock, duration_text, micros
 from weft.errors import SqlError, StreamError
+from weft.feeds.retention import Retention, parse_retain, retention_of
 from weft.sql.ddl import Duration, parse_duration, parse_schema
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ class Stream:
     # Of such a path: where the files were when the stream was added, and where Spark's notes have them.
     first_path: str | None = None
     noted_path: str | None = None
+    # For how long rows are kept, in the words of weft/feeds/retention.py: as `keep` of a query, no part of what it is.
+    retain: str | None = None
+
+    @property
+    def retention(self) -> Retention:
+        """Whether all of its rows are kept, and for how long."""
+        return retention_of(self.retain)
 
     @property
     def schema(self) -> FeedSchema:
@@ -100,7 +108,8 @@ class Stream:
     def stored(self) -> dict[str, Any]:
         """The definition for the catalog, with columns of other types and a path that may begin at the state folder."""
         unusable = {"unusable": [list(column) for column in self.unusable]} if self.unusable else {}
-        stored = {**self.definition(), **unusable}
+        retain = {} if self.retain is None else {"retain": self.retain}
+        stored = {**self.definition(), **unusable, **retain}
         if self.kept_path is None:
             return stored
         paths = {"first_path": self.first_path or self.path, "noted_path": self.noted_path or self.path}
@@ -131,6 +140,7 @@ class Stream:
             relative,
             kept.get("first_path"),
             kept.get("noted_path"),
+            parse_retain(kept.get("retain")),
         )
 
 
@@ -145,6 +155,7 @@ def define_stream(
     watermark: Duration,
     options: Mapping[str, Any] | None,
     max_ahead: Duration | None = DEFAULT_AHEAD,
+    retain: Duration | None = None,
 ) -> Stream:
     """A stream from what the user said; refuses what cannot work, before anything is kept."""
     if not isinstance(name, str) or not name.isidentifier() or len(name) > MAX_NAME:
@@ -209,7 +220,8 @@ def define_stream(
     for text, what, longest in [(source, "source", MAX_OPTION), (path, "path", MAX_PATH)]:
         check_text("" if text is None else text, what, longest)
     texts = _options(name, options, columns)
-    return Stream(name, columns, timed, delay, source, path, texts, _ahead(max_ahead), unusable)
+    kept = parse_retain(retain)
+    return Stream(name, columns, timed, delay, source, path, texts, _ahead(max_ahead), unusable, retain=kept)
 
 
 def _options(stream: str, options: Mapping[str, Any] | None, columns: Columns) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from weft.errors import EngineError
+from weft.feeds.retention import FOREVER, NEVER
 from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
 from weft.optimize.policy import Policy
@@ -15,9 +16,12 @@ from weft.plan.explain import explain_network
 from weft.plan.picture import FORMS, graphviz, mermaid
 from weft.plan.proposal import explain_proposal
 from weft.read.answers import complete_since
+from weft.read.moments import datetime_of
 from weft.read.state_reader import StateReader
 from weft.registry.registry import Registry
+from weft.segments.segment import EARLIEST
 from weft.store.catalog import Catalog
+from weft.store.kept import KeptRows
 
 
 class Planners:
@@ -66,7 +70,8 @@ class Planners:
         others = {}
         if searched is not None:
             others = {"if all were shared": searched.result.everything, "if nothing were": searched.result.nothing}
-        return explain_network(self.of(name).plan().network, self.bill(name), others)
+        kept = kept_text(self._registry.stream(name).retain, self._states.state_of(name).kept)
+        return explain_network(self.of(name).plan().network, self.bill(name), others, kept)
 
     def _explain_proposal(self, sql: str) -> str:
         """What a query that is not registered would share, and what it would add."""
@@ -84,3 +89,20 @@ class Planners:
         needs = after.queries[proposed.name].needs
         bound = bound_of(needs, proposed.keep, self._registry.feed(proposed.query.block.feed).delay)
         return explain_proposal(needs, before.network, after.network, complete_since(proposed, state), bound, seconds)
+
+
+def kept_text(retain: str | None, kept: KeptRows) -> str:
+    """What is kept of a stream's rows, in words; nothing where nothing is said and nothing is there.
+
+    >>> kept_text("2 hours", KeptRows())
+    'keeps rows for 2 hours: none yet'
+    """
+    if retain is None and kept.node is None:
+        return ""
+    if retain == NEVER:
+        return "keeps no rows, which retain='never' forbids"
+    span = FOREVER if retain in (None, FOREVER) else f"for {retain}"
+    if not kept.files:
+        return f"keeps rows {span}: none yet"
+    whole = "all that came" if kept.since == EARLIEST else f"all from {datetime_of(kept.since).isoformat()} on"
+    return f"keeps rows {span}: {kept.rows:,} rows, {kept.bytes:,} bytes in {len(kept.files)} files, {whole}"

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
+from weft.passes.keeping import NOTHING, Kept
 from weft.passes.work import NUMBER, ROWS, CellColumn, Line, Pass, Share
 from weft.plan.slices import Slicing
 from weft.segments.kept import MOMENT
@@ -36,13 +37,15 @@ Numbers: TypeAlias = Any
 class Passed:
     """What a pass over rows yields: how many rows, how many of them without a moment, the newest moment, partial rows.
 
-    The columns of a node's partial rows are its slice, where it has slices, its dimensions and its statistics.
+    The columns of a node's partial rows are its slice, where it has slices, its dimensions and its statistics. kept:
+    the files that the rows were written to beside it.
     """
 
     rows: int
     dead: int
     newest: int | None
     partials: dict[str, list[pa.Table]]
+    kept: Kept = NOTHING
 
     @property
     def bytes(self) -> int:

@@ -23,12 +23,15 @@ MAX_READERS = 8
 MAX_REFUSALS = 100
 
 
-def explain_network(network: Network, bill: Bill | None = None, others: Mapping[str, float] | None = None) -> str:
+def explain_network(
+    network: Network, bill: Bill | None = None, others: Mapping[str, float] | None = None, kept: str = ""
+) -> str:
     """The whole network of a stream, parents above what is derived from them.
 
-    With a bill, what each node costs; `others` are the seconds of a tick under other plans, by what they are.
+    With a bill, what each node costs; `others` are the seconds of a tick under other plans, by what they are. `kept`
+    says which whole rows are kept beside.
     """
-    lines = [f"stream {network.stream}"]
+    lines = [f"stream {network.stream}", *([f"  {kept}"] if kept else [])]
     if bill is not None:
         whole = seconds_text(bill.nodes[""])
         kernel = {SPARK: "Spark", DUCKDB: "DuckDB"}[bill.kernel]

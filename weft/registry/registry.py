@@ -50,14 +50,22 @@ class Registry(KnownRegistrations):
                 known = self._declared.has_stream(stream)
                 if known and not self._adds_to(stream):
                     return False
-                catalog.put_stream(StreamRow(name=stream.name, definition=stream.stored()))
+                stored = self._with_more(stream) if known else stream
+                catalog.put_stream(StreamRow(name=stream.name, definition=stored.stored()))
             self.refresh()
             return not known
 
     def _adds_to(self, stream: Stream) -> bool:
-        """Whether this declaration says more of a known stream: columns of other types, or a path that is relative."""
+        """Whether this declaration says more of a known stream: columns of other types, a relative path, retention."""
+        return self._with_more(stream) is not self._declared.streams[stream.name]
+
+    def _with_more(self, stream: Stream) -> Stream:
+        """The known stream with what this declaration says more; the known stream itself where that is nothing."""
         known = self._declared.streams[stream.name]
-        return known.unusable != stream.unusable or (stream.kept_path is not None and known.kept_path is None)
+        retain = known.retain if stream.retain is None else stream.retain
+        if known.unusable != stream.unusable or (stream.kept_path is not None and known.kept_path is None):
+            return replace(stream, retain=retain)
+        return known if retain == known.retain else replace(known, retain=retain)
 
     def note_path(self, name: str) -> Stream:
         """Keep that Spark's notes know the files of a stream under their present path."""

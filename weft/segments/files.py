@@ -55,6 +55,9 @@ class Files(Protocol):
     def write_table(self, path: str, table: pa.Table) -> Written:
         """Write the table as a single file; it appears whole or not at all and replaces a leftover of the same name."""
 
+    def write_bytes(self, path: str, data: pa.Buffer, rows: int) -> Written:
+        """Write the bytes of a file of so many rows, as `write_table` writes a table."""
+
     def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
         """Write small tables as the parts of a single file, in their order, as `write_table` writes one."""
 
@@ -97,11 +100,13 @@ class LocalFiles:
         return f"LocalFiles({str(self._root)!r})"
 
     def write_table(self, path: str, table: pa.Table) -> Written:
+        return self.write_bytes(path, encode(table), table.num_rows)
+
+    def write_bytes(self, path: str, data: pa.Buffer, rows: int) -> Written:
         target = self._local_path(path)
-        data = encode(table)
         with _disk_errors(path):
             _write_durably(target, data)
-        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+        return Written(path=path, bytes=data.size, rows=rows, checksum=checksum(data))
 
     def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
         target = self._local_path(path)

@@ -54,9 +54,11 @@ class HadoopFiles:
         return f"HadoopFiles({self._root!r})"
 
     def write_table(self, path: str, table: pa.Table) -> Written:
-        data = encode(table)
+        return self.write_bytes(path, encode(table), table.num_rows)
+
+    def write_bytes(self, path: str, data: pa.Buffer, rows: int) -> Written:
         self._write(path, data)
-        return Written(path=path, bytes=data.size, rows=table.num_rows, checksum=checksum(data))
+        return Written(path=path, bytes=data.size, rows=rows, checksum=checksum(data))
 
     def write_parts(self, path: str, tables: Sequence[pa.Table]) -> tuple[Written, ...]:
         data, parts = encode_parts(tables)

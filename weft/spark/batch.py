@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
 from weft.feeds.streams import Stream, spark_identifier
+from weft.passes.keeping import NOTHING, Kept
 from weft.passes.texts import valid_texts
 from weft.plan.dimensions import Dimension
 from weft.plan.network import Node
@@ -20,9 +21,9 @@ from weft.segments.kept import MOMENT
 from weft.segments.rows import LATE, LEVEL, ON_TIME, START, conform, row_schema
 from weft.spark.dead import CORRUPT, moment
 from weft.spark.failure import reason_of
+from weft.spark.keep_rows import Find, keep_rows
 from weft.spark.kernels import Level0, partials_of, pass_in_driver, pass_in_tasks, pass_over_files
 from weft.spark.level0 import NEWEST, SET, TIMED, Keys, Statement
-from weft.spark.parquet_files import ParquetFiles
 from weft.spark.room import bounded
 from weft.spark.session import BATCH_SETTINGS
 
@@ -38,7 +39,7 @@ class BatchOutput:
     """What aggregating a micro-batch yields: counts of rows, the newest time, and the base nodes' partial rows.
 
     in_pieces: nodes whose rows are still to be merged into a single row a group. kernel: what computed them. files: how
-    many files of the batch it read by itself.
+    many files of the batch it read by itself. kept: the files that the rows were written to, where they are kept.
     """
 
     rows: int
@@ -48,6 +49,7 @@ class BatchOutput:
     in_pieces: frozenset[str] = frozenset()
     kernel: str = SPARK
     files: int = 0
+    kept: Kept | None = None
 
     @property
     def direct(self) -> bool:
@@ -69,22 +71,24 @@ def project(rows: DataFrame, stream: Stream, *, now: Column | None = None, besid
     return rows.select(*columns, time, *(f.col(name) for name in beside if name in rows.columns))
 
 
-Find = Callable[[], ParquetFiles | None]
-"""Finds the files of a batch that a pass may read by itself; None where Spark has to read them."""
-
-
 def aggregate(rows: DataFrame, level0: Level0, batch_id: int, find: Find = lambda: None) -> BatchOutput:
     """The partial rows of a batch, by the kernel that was chosen, and by Spark where that fails."""
     for key, value in BATCH_SETTINGS.items():
         rows.sparkSession.conf.set(key, value)
+    before = NOTHING
     while level0.kernel == DUCKDB and level0.nodes:
         try:
-            return _passed(rows, level0, batch_id, find)
+            output = _passed(rows, level0, batch_id, find)
+            return output if output.kept is None else replace(output, kept=before + output.kept)
         except Exception as error:
             # Whose fault it is, and what to tell about it, Spark says: it computes the same.
             log.info("batch computed anew", extra={"batch_id": batch_id, "reason": reason_of(error)})
             level0.failed(error)
-    return _by_statements(rows, level0.statements, batch_id)
+            before = Kept(again=True)
+    output = _by_statements(rows, level0.statements, batch_id)
+    if level0.keeping is None:
+        return output
+    return replace(output, kept=before + keep_rows(rows, level0.keeping, output.rows, find))
 
 
 def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> BatchOutput:
@@ -97,7 +101,8 @@ def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> Batch
     partials, in_pieces = partials_of(level0, passes, batch_id)
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
-    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, 0 if files is None else files.count)
+    kept = None if level0.keeping is None else sum((passed.kept for passed in passes), NOTHING)
+    return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, 0 if files is None else files.count, kept)
 
 
 def _by_statements(rows: DataFrame, statements: Sequence[Statement], batch_id: int) -> BatchOutput:

@@ -10,13 +10,16 @@ import logging
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from weft.feeds.streams import spark_identifier
+from weft.passes.keeping import KEPT, Keeping, Kept, kept_by_task
 from weft.passes.kernel import Passed, kernel_of_process
 from weft.passes.maker import pass_over
 from weft.passes.texts import checked_texts
@@ -57,6 +60,8 @@ class Level0:
     def __init__(self, network: Network, kernel: str = SPARK, *, apart: bool = False, in_driver: bool = True) -> None:
         self.network, self.kernel, self.in_driver, self._apart = network, kernel, in_driver, apart
         self._failures = 0
+        # What is kept of the rows beside, None where nothing is.
+        self.keeping: Keeping | None = None
 
     def choose(self, kernel: str, rows: float) -> None:
         """Take a kernel for a batch of about so many rows."""
@@ -96,15 +101,25 @@ def pass_in_driver(rows: DataFrame, level0: Level0) -> list[Passed]:
     session, work = rows.sparkSession, level0.work
     most = MOST_DRIVER_ROWS // max(1, session.sparkContext.defaultParallelism)
     fits = f"monotonically_increasing_id() & {POSITION_BITS}L < {most}"
-    table = asked_of(rows, work).where(f"if({fits}, true, cast(raise_error('{TOO_MANY}') AS boolean))").toArrow()
-    return [checked(kernel_of_process(os.cpu_count() or 1).run(work, checked_texts(table)), room_of(session))]
+    asked = asked_of(rows, work, level0.keeping)
+    table = asked.where(f"if({fits}, true, cast(raise_error('{TOO_MANY}') AS boolean))").toArrow()
+    return [_in_process(table, level0, room_of(session))]
+
+
+def _in_process(table: pa.Table, level0: Level0, room: int) -> Passed:
+    """Run a pass over rows that this process holds, and write the rows where they are kept."""
+    work, keeping = level0.work, level0.keeping
+    passed = checked(kernel_of_process(os.cpu_count() or 1).run(work, rows_of(work, table)), room)
+    if keeping is None:
+        return passed
+    return replace(passed, kept=Kept(tuple(keeping.write(table, kept_names(work, keeping)))))
 
 
 def pass_in_tasks(rows: DataFrame, level0: Level0) -> list[Passed]:
     """Run a pass in Spark's tasks, each over its own rows."""
-    pickled = pickle.dumps(level0.work)
-    task = partial(_run_task, pickled, sha256(pickled).digest(), room_of(rows.sparkSession), PIECE_ROWS)
-    answer = asked_of(rows, level0.work).mapInArrow(task, ANSWER).toArrow()
+    pickled, keeping = pickle.dumps(level0.work), level0.keeping
+    task = partial(_run_task, pickled, sha256(pickled).digest(), room_of(rows.sparkSession), PIECE_ROWS, keeping)
+    answer = asked_of(rows, level0.work, keeping).mapInArrow(task, ANSWER).toArrow()
     return list(_received(answer))
 
 
@@ -114,23 +129,45 @@ TASK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
 
 def pass_over_files(rows: DataFrame, files: ParquetFiles, level0: Level0) -> list[Passed]:
     """Run a pass over the files of a batch, in this process or in Spark's tasks, which read them there."""
-    session, work = rows.sparkSession, level0.work
+    session, work, keeping = rows.sparkSession, level0.work, level0.keeping
     if files.held is not None:
-        table = checked_texts(files.read(work.plain))
-        return [checked(kernel_of_process(os.cpu_count() or 1).run(work, table), room_of(session))]
+        return [_in_process(files.read(columns_of(work, keeping)), level0, room_of(session))]
     pickled = pickle.dumps(work)
     # A core works on several pieces, and what it makes of them comes together in the driver.
     room = room_of(session) // -(-len(files.pieces) // max(1, session.sparkContext.defaultParallelism))
-    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room, files.in_pieces())
+    task = partial(_run_over_files, pickled, sha256(pickled).digest(), room, files.in_pieces(), keeping)
     numbers = session.range(0, len(files.pieces), 1, len(files.pieces))
     return list(_received(numbers.mapInArrow(task, ANSWER).toArrow()))
 
 
-def asked_of(rows: DataFrame, work: Pass) -> DataFrame:
-    """The columns that a pass asks for."""
+def asked_of(rows: DataFrame, work: Pass, keeping: Keeping | None = None) -> DataFrame:
+    """The columns that a pass asks for, and those that are kept beside."""
     for key, value in TASK_SETTINGS.items():
         rows.sparkSession.conf.set(key, value)
-    return rows.selectExpr(MOMENT, *(f"{sql} AS {name}" for name, sql in work.asked.items()))
+    beside = {} if keeping is None else _only_kept(work, keeping)
+    asked = {**work.asked, **{alias: spark_identifier(name) for alias, name in beside.items()}}
+    return rows.selectExpr(MOMENT, *(f"{sql} AS {name}" for name, sql in asked.items()))
+
+
+def columns_of(work: Pass, keeping: Keeping | None) -> dict[str, str]:
+    """The columns of the stream that a pass takes as they are, and those that are kept beside, by their names there."""
+    return {**work.plain, **({} if keeping is None else _only_kept(work, keeping))}
+
+
+def kept_names(work: Pass, keeping: Keeping) -> dict[str, str]:
+    """The names that a stream's columns have in the rows of a pass."""
+    return {name: alias for alias, name in columns_of(work, keeping).items()}
+
+
+def _only_kept(work: Pass, keeping: Keeping) -> dict[str, str]:
+    """The columns that are kept and that the pass does not have anyway, by names that nothing else has."""
+    known = frozenset(work.plain.values())
+    return {f"{KEPT}{index}": name for index, (name, _) in enumerate(keeping.columns) if name not in known}
+
+
+def rows_of(work: Pass, rows: pa.Table) -> pa.Table:
+    """The columns that a pass computes with; predicates over strings that are no UTF-8 are Spark's to judge."""
+    return checked_texts(rows.select([MOMENT, *(name for name in rows.column_names if name in work.asked)]))
 
 
 def checked(passed: Passed, room: int, before: int = 0) -> Passed:
@@ -174,27 +211,43 @@ _last: dict[bytes, Pass] = {}
 
 
 def _run_task(
-    pickled: bytes, digest: bytes, room: int, piece_rows: int, batches: Iterable[pa.RecordBatch]
+    pickled: bytes,
+    digest: bytes,
+    room: int,
+    piece_rows: int,
+    keeping: Keeping | None,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Run a pass over the rows of a task, piece by piece."""
-    yield from _answers(_unpickled(pickled, digest), room, pieces_of(batches, piece_rows))
+    yield from _answers(_unpickled(pickled, digest), room, pieces_of(batches, piece_rows), keeping)
 
 
 def _run_over_files(
-    pickled: bytes, digest: bytes, room: int, files: ParquetFiles, batches: Iterable[pa.RecordBatch]
+    pickled: bytes,
+    digest: bytes,
+    room: int,
+    files: ParquetFiles,
+    keeping: Keeping | None,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Run a pass over the pieces of files whose numbers a task is given."""
     work = _unpickled(pickled, digest)
     numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-    yield from _answers(work, room, (files.read(work.plain, [files.pieces[number]]) for number in numbers))
+    columns = columns_of(work, keeping)
+    yield from _answers(work, room, (files.read(columns, [files.pieces[number]]) for number in numbers), keeping)
 
 
-def _answers(work: Pass, room: int, pieces: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+def _answers(
+    work: Pass, room: int, pieces: Iterable[pa.Table], keeping: Keeping | None
+) -> Iterator[pa.RecordBatch]:
     """What a pass yields over the pieces of a task, which share the room of the task."""
     held = 0
+    names: Mapping[str, str] = {} if keeping is None else kept_names(work, keeping)
     for rows in pieces:
-        passed = checked(kernel_of_process(1).run(work, checked_texts(rows)), room, held)
+        passed = checked(kernel_of_process(1).run(work, rows_of(work, rows)), room, held)
         held += passed.bytes
+        if keeping is not None:
+            passed = replace(passed, kept=kept_by_task(keeping, rows, names))
         yield from _answer(passed)
 
 
@@ -222,6 +275,8 @@ def _answer(passed: Passed) -> Iterator[pa.RecordBatch]:
     payloads = [
         (node, _encoded(part)) for node, parts in passed.partials.items() for part in parts if part.num_rows
     ]
+    if passed.kept.files:
+        payloads.append((KEPT, passed.kept.encoded()))
     table = {
         "node": pa.array([None, *(node for node, _ in payloads)], pa.string()),
         "rows": pa.array([passed.rows, *[None] * len(payloads)], pa.int64()),
@@ -249,6 +304,9 @@ def _received(answer: pa.Table) -> Iterator[Passed]:
             current = Passed(row["rows"], row["dead"], row["newest"], {})
             continue
         assert current is not None
+        if row["node"] == KEPT:
+            current = replace(current, kept=Kept.decoded(row["payload"]))
+            continue
         part = pa.ipc.open_stream(row["payload"]).read_all()
         current.partials.setdefault(row["node"], []).append(part)
     if current is not None:

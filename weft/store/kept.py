@@ -6,10 +6,9 @@ segments holds for it: it becomes visible with its tick, is summed, checked, lea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from weft.segments.row_files import RowFile
 from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.records import NodeRow
 
@@ -48,12 +47,53 @@ def is_of_rows(node: NodeRow) -> bool:
     return node.definition.get("kind") == ROWS
 
 
-def kept_node(stream: str, batch: int, complete_from: int | None, definition: Mapping[str, Any]) -> NodeRow:
-    """The node of the kept rows of a stream, as of the batch from which on they are kept."""
+def node_of_rows(stream: str) -> str:
+    """The name of the node of a stream's kept rows.
+
+    >>> node_of_rows("packets"), folder_of_rows("packets")
+    ('rows_packets', 'packets/rows_packets')
+    """
+    return f"{ROWS}_{stream}"
+
+
+def folder_of_rows(stream: str) -> str:
+    """Where the files of a stream's kept rows are."""
+    return f"{stream}/{node_of_rows(stream)}"
+
+
+def kept_node(stream: str, batch: int, complete_from: int | None) -> NodeRow:
+    """The node of the rows of a stream that are kept from a batch on."""
     return NodeRow(
-        id=f"{ROWS}_{stream}",
+        id=node_of_rows(stream),
         stream=stream,
-        definition={"kind": ROWS, **definition},
+        definition={"kind": ROWS},
         created_batch=batch,
         complete_from=complete_from,
+    )
+
+
+def first_kept(stream: str, batch: int, seen: int | None) -> NodeRow:
+    """The node of the rows of a stream that keeps them from a batch on; `seen` is the newest moment before it.
+
+    Rows that came before are gone, so only from the moment after them are all rows there.
+    """
+    return kept_node(stream, batch, None if seen is None else seen + 1)
+
+
+def kept_segment(node: str, file: RowFile, first: int, last: int, plan: int) -> SegmentRow:
+    """A file of rows that a span of batches brought, as the catalog knows it."""
+    return SegmentRow(
+        node=node,
+        layout="",
+        path=file.path,
+        kind=ROWS,
+        rank=file.rank,
+        batch_from=first,
+        batch_to=last,
+        time_from=file.least,
+        time_to=file.greatest + 1,
+        rows=file.rows,
+        bytes=file.bytes,
+        checksum=file.checksum,
+        plan=plan,
     )

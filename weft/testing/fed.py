@@ -23,6 +23,7 @@ from weft.backend.interface import BackendDown, BackendError
 from weft.engine import Engine
 from weft.errors import SqlError, StreamError
 from weft.feeds.streams import Stream
+from weft.passes.keeping import Kept
 from weft.passes.kernel import Passed, kernel_of_process
 from weft.passes.maker import pass_over
 from weft.passes.work import Pass
@@ -125,14 +126,17 @@ class FedBatch:
         try:
             work = pass_over(level0.network)
         except (TypeError, SqlError):
-            return self.on_spark().aggregate(Level0(level0.network))
-        alive = self._alive()
+            by_spark = Level0(level0.network)
+            by_spark.keeping = level0.keeping
+            return self.on_spark().aggregate(by_spark)
+        alive, keeping = self._alive(), level0.keeping
         moments = alive[self.stream.event_time].cast(pa.int64())
         columns = {MOMENT: moments, **{alias: alive[name] for alias, name in work.plain.items()}}
         passed = self._run(work, pa.table(columns))
         partials, in_pieces = partials_of(level0, [passed], self.mark.batch_id)
         counts = len(self.rows), len(self.rows) - len(alive)
-        return BatchOutput(*counts, passed.newest, partials, in_pieces, DUCKDB, files=1)
+        kept = None if keeping is None else Kept(tuple(keeping.write(alive.append_column(MOMENT, moments))))
+        return BatchOutput(*counts, passed.newest, partials, in_pieces, DUCKDB, files=1, kept=kept)
 
     @staticmethod
     def _run(work: Pass, table: pa.Table) -> Passed:

@@ -19,10 +19,12 @@ from weft.store.catalog import Catalog
 from weft.store.change import Product, tick_product, write_products
 from weft.store.derive import NewRows
 from weft.store.history import activate, changed_nodes, new_nodes
+from weft.store.kept import NOTHING_KEPT, KeptRows, first_kept, kept_segment
 from weft.store.letters import Filed, file_letters
 from weft.store.records import FAILED, LayoutRow, NodeRow, PlanRow, QueryChange, QueryRow, TickRow
 from weft.store.state import StreamState, Synopsis
 from weft.store.storage import Storage
+from weft.store.transactions import Writer
 
 if TYPE_CHECKING:
     from weft.optimize.planning import Plan
@@ -56,6 +58,15 @@ class Written:
     nodes: tuple[NodeRow, ...]
     letters: Filed
     plan: PlanRow
+    kept: WrittenRows | None = None
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """The files of whole rows of a tick, and the node that they belong to, which may be new."""
+
+    node: NodeRow
+    files: tuple[SegmentRow, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,10 @@ class Published:
 
 
 def write(harvest: Harvest, plan: Plan, state: StreamState, storage: Storage) -> Written:
-    """Write everything that the tick brings: new rows, the history of new nodes, dead letters."""
+    """Write everything that the tick brings: new rows, the history of new nodes, dead letters.
+
+    Whole rows, where the stream keeps them, were written when they were computed from.
+    """
     batch, network = harvest.mark.batch_id, plan.network
     letters = Filed()
     if harvest.letters.counts:
@@ -85,7 +99,17 @@ def write(harvest: Harvest, plan: Plan, state: StreamState, storage: Storage) ->
     products = (*history, *_products(network, harvest.new, state.watermark, batch))
     version = _version(plan, state, batch)
     segments = write_products(products, state.stream, version.version, storage.backend)
-    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters, version)
+    kept = _written_rows(harvest, state, version.version)
+    return Written(products, segments, (*fresh, *changed_nodes(network, state)), letters, version, kept)
+
+
+def _written_rows(harvest: Harvest, state: StreamState, plan: int) -> WrittenRows | None:
+    """The whole rows that the tick brings; None where the stream does not keep any."""
+    batch, kept = harvest.mark.batch_id, harvest.output.kept
+    if kept is None:
+        return None
+    node = state.kept.node or first_kept(state.stream, batch, state.max_event_time)
+    return WrittenRows(node, tuple(kept_segment(node.id, file, batch, batch, plan) for file in kept.files))
 
 
 def _version(plan: Plan, state: StreamState, batch: int) -> PlanRow:
@@ -119,6 +143,7 @@ def publish(
         writer.keep_layouts(LayoutRow(id=name, definition=layout.definition()) for name, layout in layouts.items())
         writer.put_nodes(written.nodes)
         stored = writer.add_segments(written.segments)
+        kept = _publish_rows(written.kept, state.kept, writer)
         after = StreamState(
             state.stream,
             row.batch_id,
@@ -129,7 +154,7 @@ def publish(
             with_files(network, state, written.nodes, stored),
             {**state.layouts, **layouts},
             written.plan,
-            state.kept,
+            kept,
         )
         failpoint("commit-inside")
         alone = writer.revision() == revision
@@ -148,6 +173,17 @@ def publish(
     failpoint("commit-after")
     active = tuple(replace(plan.queries[name].row, **change) for name, change in since.items())
     return Published(after, active, revision, alone)
+
+
+def _publish_rows(written: WrittenRows | None, before: KeptRows, writer: Writer) -> KeptRows:
+    """Make the whole rows of a tick visible, or have those go that the stream does not keep any more."""
+    if written is None:
+        if before.node is not None:
+            writer.delete_nodes([before.node.id])
+        return NOTHING_KEPT
+    if before.node is None:
+        writer.put_node(written.node)
+    return KeptRows(written.node, (*before.files, *writer.add_segments(written.files)))
 
 
 def publish_finished(

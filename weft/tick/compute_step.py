@@ -11,11 +11,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import log2
 
-from weft.backend.interface import Backend
+from weft.errors import StateError
 from weft.failpoint import failpoint, failpoint_soon
 from weft.optimize.learn import facts_of
 from weft.optimize.planner import Planner
 from weft.optimize.planning import Plan
+from weft.passes.keeping import NOTHING, Keeping, Kept
 from weft.plan.prices import Costs
 from weft.registry.changes import failures
 from weft.registry.registered import Registered
@@ -26,6 +27,8 @@ from weft.spark.dead import NO_LETTERS
 from weft.spark.failure import lost_with_executor
 from weft.spark.kernels import Level0
 from weft.store.derive import NewRows
+from weft.store.kept import folder_of_rows
+from weft.store.storage import Storage
 from weft.tick.events import QueriesStopped
 from weft.tick.stages import Arrival, Computed
 from weft.watch.stopwatch import Stopwatch
@@ -39,12 +42,15 @@ ATTEMPTS = 5
 class ComputeStep:
     """Computes the batches of a stream. Its seconds go under `plan`, `spark`, `merge` and `mend`."""
 
-    def __init__(self, planner: Planner, registry: Registry, backend: Backend) -> None:
-        self._planner, self._registry, self._backend = planner, registry, backend
+    def __init__(self, planner: Planner, registry: Registry, storage: Storage) -> None:
+        self._planner, self._registry, self._storage = planner, registry, storage
+        self._backend = storage.backend
         # The plan that was computed last, and how.
         self._level0: tuple[Plan, Level0] | None = None
         self._chosen: tuple[tuple[Plan, Costs, int], str] | None = None
         self._stopped: list[QueriesStopped] = []
+        # Whether any attempt of this tick failed after it may have written files.
+        self._again = False
 
     def take_stopped(self) -> list[QueriesStopped]:
         """The queries that were stopped since somebody asked last."""
@@ -53,6 +59,7 @@ class ComputeStep:
 
     def run(self, arrival: Arrival) -> Computed:
         """Compute, and from the beginning when an executor took with it what was read already."""
+        self._again = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 # Anew with every attempt: rows that were held may be what was lost.
@@ -62,6 +69,7 @@ class ComputeStep:
                 if attempt == ATTEMPTS or not lost_with_executor(error):
                     raise
                 log.warning("tick computed again", extra={"stream": self._planner.feed.name, "attempt": attempt})
+                self._again = True
         raise AssertionError("the last attempt returns or raises")
 
     def _compute_for_all(self, batch: Arrived, watch: Stopwatch) -> Computed:
@@ -71,6 +79,7 @@ class ComputeStep:
         except Exception as error:
             if isinstance(error, OSError):
                 raise
+            self._again = True
             with watch.stage("mend"):
                 batch, letters = batch.cleaned()
         else:
@@ -101,16 +110,47 @@ class ComputeStep:
             level0 = Level0(plan.network, apart=True) if apart else self._level0_of(plan)
             if not apart:
                 level0.choose(*self._kernel(plan))
+            keeping = level0.keeping = self._keeping(batch)
         failpoint("spark-before")
         failpoint_soon("spark-running")
         with watch.stage("spark"):
             output = batch.aggregate(level0)
+            if keeping is not None:
+                output = replace(output, kept=self._checked(output))
+                failpoint("rows-kept")
         failpoint("spark-after")
         with watch.stage("merge"):
             watermark = self._planner.state.watermark
             new = merge_step(output, plan.network, watermark, self._backend, batch.mark.batch_id)
         failpoint("merge-after")
         return plan, output, new
+
+    def _keeping(self, batch: Arrived) -> Keeping | None:
+        """What is kept of a batch; None where the stream does not keep its rows."""
+        stream = self._registry.stream(self._planner.feed.name)
+        if not stream.retention.kept:
+            return None
+        folder = folder_of_rows(stream.name)
+        watermark = self._planner.state.watermark
+        return Keeping(self._storage.files, folder, stream.columns, batch.mark.batch_id, watermark)
+
+    def _checked(self, output: BatchOutput) -> Kept:
+        """The files that the rows were written to; refuses a tick that would lose a row, or have it twice."""
+        kept = output.kept or NOTHING
+        if kept.rows != output.rows - output.dead:
+            raise StateError(
+                "rows-not-kept",
+                f"{output.rows - output.dead} rows of the batch count, and {kept.rows} were kept",
+                hint="Nothing is committed. The source gives other rows each time that it is read; see docs/rows.md.",
+            )
+        for file in kept.files:
+            if not self._storage.files.exists(file.path):
+                raise StateError(
+                    "rows-elsewhere",
+                    f"an executor wrote {file.path!r}, and here it is not there",
+                    hint="Put the state folder where all executors see it, or drop retain from the stream.",
+                )
+        return Kept(kept.files, kept.again or self._again)
 
     def _kernel(self, plan: Plan) -> tuple[str, float]:
         """The kernel for the plan's network, and about how many rows a batch has; chosen anew when these change."""

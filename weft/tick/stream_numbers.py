@@ -48,4 +48,5 @@ class StreamNumbers:
             runner.tell()
         newest = self._newest[stream].numbers() if stream in self._newest else {}
         queries, plan = len(self._registry.accepted_names(stream)), self._planners.of(stream).numbers()
-        return stream_metrics(state, queries, self._catalog, runner, newest, plan)
+        retain = self._registry.stream(stream).retain
+        return stream_metrics(state, queries, self._catalog, runner, newest, plan, retain)

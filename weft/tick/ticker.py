@@ -29,6 +29,7 @@ from weft.store.orphans import clear_orphans
 from weft.store.state import StreamState
 from weft.store.storage import Storage
 from weft.store.tend import sweep, tend
+from weft.store.tend_rows import tend_rows
 from weft.tick.account import Experience, in_numbers
 from weft.tick.batches import is_done, numbered
 from weft.tick.bus import Bus
@@ -72,7 +73,7 @@ class Ticker:
         self._untold, self._tells_later = False, False
         self._committed, self._registry, self._bus = committed, registry, bus
         self._storage, self._catalog, self._backend = storage, storage.catalog, storage.backend
-        self._compute = ComputeStep(planner, registry, storage.backend)
+        self._compute = ComputeStep(planner, registry, storage)
         # Whoever ran this stream before, and every tick that failed, may have left files that nobody knows.
         self._tidy = False
         self.stages = (
@@ -128,7 +129,10 @@ class Ticker:
         try:
             with self._tick_under_way(watch):
                 made = run_stages(self.stages, Arrival(batch, watch), self.without)
-                self._tidy = self._tidy or made.get(Committed) is not None
+                computed = made.get(Computed)
+                # Files that a task wrote, or an attempt of the tick, and that came to nothing, go with the next tick.
+                left = computed is not None and computed.output.kept is not None and computed.output.kept.again
+                self._tidy = self._tidy or (made.get(Committed) is not None and not left)
         except Exception as error:
             failed = TickFailed(self.stream.name, batch.mark.batch_id, one_line(error))
             self._bus.emit(*self._compute.take_stopped(), failed)
@@ -203,6 +207,7 @@ class Ticker:
         late = late_readers(self.planner.queries()) if self.state.has_ledgers else {}
         state, rewritten = tend(self.state, computed.plan.network, computed.plan.reach, late, self._storage)
         self._committed.put(state)
+        self._committed.put(tend_rows(state, self._registry.stream(self.stream.name), self._storage))
         return Tended(rewritten)
 
     def _sweep(self, committed: Committed) -> Swept:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from weft.errors import StateError
+from weft.segments.segment import EARLIEST, LATEST
 from weft.watch.status import FAILED, RUNNING, process, status_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ def stream_metrics(
     runner: Running | None,
     told: Mapping[str, Any],
     plan: Mapping[str, Any],
+    retain: str | None = None,
 ) -> dict[str, Any]:
     """What `engine.metrics()` says of a stream; docs/api.md has the meaning of every key.
 
-    `told` is the newest tick that this process ran, `plan` the plan in numbers, as far as this process knows them.
+    `told` is the newest tick that this process ran, `plan` the plan in numbers, as far as this process knows them;
+    `retain` is for how long the stream keeps its rows.
     """
     newest, synopses = state.max_event_time, state.synopses.values()
     last_tick = _last_tick(state, catalog, told)
@@ -63,9 +66,23 @@ def stream_metrics(
         "state_rows": sum(synopsis.rows for synopsis in synopses),
         "state_bytes": sum(synopsis.bytes for synopsis in synopses),
         "state_files": len({file.path for synopsis in synopses for file in synopsis.files}),
+        "kept": _kept(state, retain),
         "lag_seconds": None if newest is None else round(time.time() - newest / 1e6, 3),
         "last_tick": last_tick,
         "plan": dict(plan),
+    }
+
+
+def _kept(state: StreamState, retain: str | None) -> dict[str, Any]:
+    """The kept rows in numbers; `since` is None where nothing is kept, and where all rows that ever came are."""
+    kept = state.kept
+    return {
+        "retain": retain,
+        "rows": kept.rows,
+        "bytes": kept.bytes,
+        "files": len(kept.files),
+        "since": kept.since if EARLIEST < kept.since < LATEST else None,
+        "until": max((file.time_to for file in kept.files), default=None),
     }
 
 
