@@ -135,10 +135,13 @@ def test_a_search_that_had_too_little_time_is_gone_on_with_a_few_times(
     assert len(set(generations)) <= 2, "and what stays as it is is not planned again"
 
 
+@pytest.mark.parametrize("most", [3_000, 0])
 def test_before_the_first_tick_a_quick_look_places_queries(
-    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch
+    engine: weft.Engine, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Nothing is stored for a plan that no look has seen: what the predicate alone reads is never a dimension."""
+    """Nothing is stored for a plan that no look has seen, of too many queries a glance: what the predicate alone reads
+    is never a dimension."""
+    monkeypatch.setattr(optimizing, "MOST_LOOKED_AT", most)
     monkeypatch.setattr(optimizing.Optimizer, "_search_beside", lambda *_: None)
     engine.register(RARE, name="rare")
     tick(engine, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -159,6 +160,20 @@ def test_predicates_that_nobody_shares_become_matches_and_thresholds_do_not() ->
     assert all(place.matches for place in found.placements.values()) and found.price < 0.8 * found.everything
     many = {f"q{place}": choice(query("a", where=f"WHERE x > {place}")) for place in range(300)}
     assert not any(place.matches for place in Search(many, facts(), PRICES).run().placements.values())
+
+
+def test_a_glance_sees_that_predicates_have_nothing_in_common() -> None:
+    """It prices a single candidate, so that ten thousand queries are placed before their first tick."""
+    columns = list(COLUMNS)
+    rare = {
+        f"q{place}": choice(query("", where=f"WHERE big = {place} AND {one} = 1 AND {other} < {place}"))
+        for place, (one, other) in enumerate(permutations(columns[:4] + ["x"], 2))
+    }
+    seen = Search(rare, facts(), PRICES).glance()
+    assert seen is not None and seen.tried == 1 and all(place.matches for place in seen.placements.values())
+    assert seen.price < 0.5 * seen.everything, "sharing everything costs at least that"
+    assert seen.everything <= Search(rare, facts(), PRICES).run().everything
+    assert Search({"groups": choice(query("a"))}, facts(), PRICES).glance() is None
 
 
 def test_a_plan_for_a_given_kernel_is_made_by_its_prices_alone() -> None:

@@ -34,8 +34,8 @@ log = logging.getLogger("weft.plan")
 LEAST_SAVED_SHARE = 0.1
 # A query that moved so often, and still reads what it left each time, stays where it is.
 MOST_PASTS = 8
-# A quick look takes so many seconds at most, for so many queries at most; as it sees little, what it finds must save
-# this share of a tick.
+# A quick look takes so many seconds at most, for so many queries at most, and is a glance for more; as it sees little,
+# what it finds must save this share of a tick.
 QUICK_SECONDS, MOST_LOOKED_AT, LEAST_SAVED_BY_A_LOOK = 0.1, 3_000, 0.5
 # Somebody may end the process of searches, for its memory say: once so many in a row were lost, none is begun again.
 MOST_LOST = 3
@@ -83,11 +83,13 @@ class Optimizer:
     def _look(self, queries: Mapping[str, Registered], facts: Facts) -> dict[str, Placement]:
         """Place queries that nobody placed so far by a quick look, until a search is done."""
         unplaced = all(query.placement == Placement() and not query.pasts for query in queries.values())
-        if not 0 < len(queries) <= MOST_LOOKED_AT or not unplaced or self._looked_at == frozenset(queries):
+        if not queries or not unplaced or self._looked_at == frozenset(queries):
             return {}
         self._looked_at = frozenset(queries)
-        result = search_for(queries, facts, self._prices).quick(None, Budget(time.monotonic, QUICK_SECONDS))
-        if result.price > (1 - LEAST_SAVED_BY_A_LOOK) * result.everything:
+        search = search_for(queries, facts, self._prices)
+        few = len(queries) <= MOST_LOOKED_AT
+        result = search.quick(None, Budget(time.monotonic, QUICK_SECONDS)) if few else search.glance()
+        if result is None or result.price > (1 - LEAST_SAVED_BY_A_LOOK) * result.everything:
             return {}
         return self._told(_different(queries, result.placements), result.price, result.everything)
 

@@ -1,7 +1,8 @@
 """DuckDB as a kernel for level 0: a pass over rows as Arrow, in the driver's process or in a task of Spark's.
 
 Needs: nothing of Spark, so that a task that runs it loads nothing else. Slices and cells are looked up in tables of
-edges by NumPy; everything else is DuckDB's SQL over a table that the rows are copied into once.
+edges by NumPy, and the predicates that a row meets in an index; everything else is DuckDB's SQL over a table that the
+rows are copied into once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ import pyarrow.compute as pc
 from weft.backend.duck import SETTINGS, answer_of
 from weft.backend.functions import install
 from weft.passes.keeping import NOTHING, Kept
-from weft.passes.work import NUMBER, ROWS, CellColumn, Line, Pass, Share
+from weft.passes.lookup import Lookups
+from weft.passes.work import FOUND, NUMBER, PLACE, ROWS, CellColumn, Line, Pass, Share
 from weft.plan.slices import Slicing
 from weft.segments.kept import MOMENT
 
@@ -64,7 +66,7 @@ class PassKernel:
         for setting in SETTINGS:
             self._duck.execute(setting)
         self._pool, self._local = ThreadPoolExecutor(threads, "weft-pass"), threading.local()
-        self._prepared: Pass | None = None
+        self._lookups = Lookups()
         self._lock = threading.Lock()
 
     def run(self, work: Pass, rows: pa.Table) -> Passed:
@@ -90,41 +92,44 @@ class PassKernel:
     @contextmanager
     def _table_of(self, work: Pass, rows: pa.Table) -> Iterator[None]:
         """The rows as a table of DuckDB's, with their slices, cells and computed columns."""
-        self._prepare(work)
         asked = rows
         for column in work.slices:
             asked = asked.append_column(column.name, pa.array(floors(_numpy(rows[MOMENT]), column.slicing)))
-        self._duck.register("weft_asked", asked)
-        try:
-            if work.cells:
-                values = self._values_of(work.cells)
-                for cell in work.cells:
-                    asked = asked.append_column(cell.name, cells(values[cell.name], cell))
-                self._duck.register("weft_asked", asked)
-            columns = "".join(f', {sql} AS "{name}"' for name, sql in work.columns)
+        with self._registered("weft_asked", asked):
+            values = self._values([cell.value for cell in work.cells])
+            for cell, own in zip(work.cells, values, strict=True):
+                asked = asked.append_column(cell.name, cells(own, cell))
+        if work.lookup is not None:
+            asked = asked.append_column(PLACE, pa.array(np.arange(asked.num_rows)))
+            found = self._lookups.found(work.lookup, asked, self._values_of_slice, self._pool.map)
+            with self._registered("weft_pairs", found):
+                self._duck.execute(f"CREATE OR REPLACE TABLE {FOUND} AS SELECT * FROM weft_pairs")
+        columns = "".join(f', {sql} AS "{name}"' for name, sql in work.columns)
+        with self._registered("weft_asked", asked):
             self._duck.execute(f"CREATE OR REPLACE TABLE {ROWS} AS SELECT *{columns} FROM weft_asked")
-        finally:
-            self._duck.unregister("weft_asked")
         try:
             yield
         finally:
-            self._duck.execute(f"DROP TABLE {ROWS}")
+            self._duck.execute(f"DROP TABLE {ROWS}; DROP TABLE IF EXISTS {FOUND}")
 
-    def _values_of(self, cells: Iterable[CellColumn]) -> pa.Table:
-        """The values that have cells, under the names of these, by a single statement: each takes milliseconds."""
-        columns = ", ".join(f'{cell.value} AS "{cell.name}"' for cell in cells)
-        return self._duck.sql(f"SELECT {columns} FROM weft_asked").to_arrow_table()
+    @contextmanager
+    def _registered(self, name: str, table: pa.Table) -> Iterator[None]:
+        self._duck.register(name, table)
+        try:
+            yield
+        finally:
+            self._duck.unregister(name)
 
-    def _prepare(self, work: Pass) -> None:
-        """Make the tables of constants of a pass, in place of those of the pass before it."""
-        if self._prepared is work:
-            return
-        for gone in self._prepared.constants if self._prepared is not None else ():
-            self._duck.execute(f"DROP TABLE IF EXISTS {gone.table}")
-        self._prepared = None
-        for constants in work.constants:
-            self._duck.execute(constants.sql())
-        self._prepared = work
+    def _values_of_slice(self, sql: Sequence[str], rows: pa.Table) -> list[pa.ChunkedArray]:
+        with self._registered("weft_asked", rows):
+            return self._values(sql)
+
+    def _values(self, sql: Sequence[str]) -> list[pa.ChunkedArray]:
+        """What these come to for all rows, by a single statement: each takes milliseconds."""
+        if not sql:
+            return []
+        columns = ", ".join(f"{part} AS v{index}" for index, part in enumerate(sql))
+        return list(self._duck.sql(f"SELECT {columns} FROM weft_asked").to_arrow_table().columns)
 
     def close(self) -> None:
         """Let go of the DuckDB."""

@@ -1,29 +1,29 @@
 """The first level of the network for DuckDB: how the base nodes of a network become a pass over rows.
 
 Rows arrive with the columns that a pass asks for: columns of the stream as they are, and columns that Spark computes,
-of what DuckDB does not compute as Spark does. Predicates of one shape (`a = ? AND b > ?`) are a single statement, in
-which rows meet a table of their constants.
+of what DuckDB does not compute as Spark does. Predicates of matches are looked up all together, whatever the nodes
+(weft/passes/lookup_maker.py), but for those that can fail on a row, and few: against these every row is held in SQL.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from weft.aggregates.statistics import Statistic
-from weft.algebra.expressions import Column, Expression, Literal, column_names, identity, text
+from weft.algebra.expressions import Column, Expression, Literal, column_names, conjuncts, identity, text
+from weft.algebra.safety import can_fail
 from weft.algebra.types import BIGINT
 from weft.errors import SqlError
+from weft.passes.lookup_maker import LookupMaker
 from weft.passes.row_sql import row_sql
-from weft.passes.work import NUMBER, ROWS, CellColumn, Constants, Line, Pass, Share, SliceColumn
+from weft.passes.work import FOUND, LINE, NUMBER, PLACE, ROWS, CellColumn, Line, Pass, Share, SliceColumn
 from weft.plan.dimensions import Dimension, lowest
-from weft.plan.match import LEAST_JOINED, MOST_LISTED, TOGETHER, Match, numbered
+from weft.plan.match import MOST_LISTED, Match, looked_up
 from weft.plan.network import Network, Node
 from weft.segments.types import duck_literal, duck_type
 
 WORD = re.compile(r"\w+")
-Sought = tuple[Match, tuple[Literal, ...]]
 CELLED = frozenset({"tinyint", "smallint", "int", "bigint", "double"})
 
 
@@ -46,7 +46,7 @@ class _PassMaker:
         self._plain: dict[str, str] = {}
         self._columns: dict[str, str] = {}
         self._cells: dict[str, CellColumn] = {}
-        self._constants: list[Constants] = []
+        self._lookup = LookupMaker(self._sql)
         # Trees of equal slices share a column.
         slicings = {node.tree: node.slicing for node in self._nodes if node.slicing is not None}
         columns = {each: SliceColumn(f"weft_slice{index}", each) for index, each in enumerate(set(slicings.values()))}
@@ -64,13 +64,14 @@ class _PassMaker:
                 sought.setdefault((self._time(node), others, node.statistics), []).append(node)
         lines = [Line(sql, tuple(shares)) for sql, shares in whole.items()]
         lines += [line for nodes in sought.values() for line in self._match_lines(nodes)]
+        lookup = self._lookup.made()
         return Pass(
             self._asked,
             self._plain,
             tuple(dict.fromkeys(self._slices.values())),
             tuple(self._cells.values()),
             tuple(self._columns.items()),
-            tuple(self._constants),
+            lookup,
             tuple(lines),
         )
 
@@ -81,52 +82,37 @@ class _PassMaker:
         return _grouped(node, self._time(node), keys, values, ROWS)
 
     def _match_lines(self, nodes: Sequence[Node]) -> Iterable[Line]:
-        """The rows that each match keeps: shapes of many matches as joins with their constants, all others at once."""
-        known, shapes = dict(self._network.matches), dict[Shape, list[Sought]]()
+        """The rows that each match keeps, of those that are looked up and of those that are listed."""
+        known, first = dict(self._network.matches), nodes[0]
         of_nodes = {node.id: known[str(node.matches)] for node in nodes}
-        for match in {match.number: match for matches in of_nodes.values() for match in matches}.values():
-            shape, constants = self._shape(match)
-            shapes.setdefault(shape, []).append((match, constants))
+        matches = tuple({match.number: match for own in of_nodes.values() for match in own}.values())
         shares = tuple(
             Share(node.id, str(node.matches), tuple(match.number for match in of_nodes[node.id])) for node in nodes
         )
-        first = nodes[0]
-        joins = [self._joined(first, shape, sought) for shape, sought in shapes.items() if len(sought) >= LEAST_JOINED]
-        for at in range(0, len(joins), TOGETHER):
-            yield Line(" UNION ALL ".join(joins[at : at + TOGETHER]), shares)
-        few = [(shape, each) for shape, sought in shapes.items() if len(sought) < LEAST_JOINED for each in sought]
-        for at in range(0, len(few), MOST_LISTED):
-            yield Line(self._listed(first, few[at : at + MOST_LISTED]), shares)
+        found = looked_up(matches)
+        if found:
+            source = f"{FOUND} JOIN {ROWS} USING ({PLACE}) WHERE {LINE} = {self._lookup.add(found)}"
+            yield Line(self._matched(first, source, NUMBER, found), shares)
+        listed = [match for match in matches if not match.ranges] if found else matches
+        for at in range(0, len(listed), MOST_LISTED):
+            yield Line(self._listed(first, listed[at : at + MOST_LISTED]), shares)
 
-    def _joined(self, node: Node, shape: Shape, sought: list[Sought]) -> str:
-        """The rows that the predicates of a shape keep, aggregated for each of them."""
-        table = f"weft_constants{len(self._constants)}"
-        kinds = (BIGINT, *(constant.type for constant in sought[0][1]))
-        rows = [tuple(map(duck_literal, (Literal(match.number, BIGINT), *own))) for match, own in sought]
-        self._constants.append(Constants(table, tuple(map(duck_type, kinds)), tuple(rows)))
-        slots = {f"p{index}": f"{table}.p{index + 1}" for index in range(len(kinds) - 1)}
-        source = f"{ROWS} JOIN {table} ON {self._condition(shape, slots)}"
-        return self._matched(node, source, f"{table}.p0", frozenset(shape.statistics))
-
-    def _listed(self, node: Node, few: list[tuple[Shape, Sought]]) -> str:
+    def _listed(self, node: Node, few: Sequence[Match]) -> str:
         """The rows that predicates keep, each of which a row is held against: a row comes once for each that does."""
-        wanted = frozenset(name for shape, _ in few for name in shape.statistics)
-        conditions = []
-        for shape, (match, constants) in few:
-            slots = {f"p{index}": duck_literal(constant) for index, constant in enumerate(constants)}
-            conditions.append((self._condition(shape, slots), f"CAST({match.number} AS BIGINT)"))
+        conditions = [(self._condition(match), f"CAST({match.number} AS BIGINT)") for match in few]
         if len(few) == 1:
             ((condition, number),) = conditions
-            return self._matched(node, f"{ROWS} WHERE {condition}", number, wanted)
+            return self._matched(node, f"{ROWS} WHERE {condition}", number, few)
         numbers = ", ".join(f"CASE WHEN {condition} THEN {number} END" for condition, number in conditions)
-        matched = self._matched(node, "weft_each WHERE weft_match IS NOT NULL", "weft_match", wanted)
+        matched = self._matched(node, f"weft_each WHERE {NUMBER} IS NOT NULL", NUMBER, few)
         # DuckDB would copy every column of a row for each predicate, so it is given only those that are read.
         read = set(WORD.findall(matched)) & {*self._asked, *self._columns, *self._cells, self._time(node)}
         columns = "".join(f", {name}" for name in sorted(filter(None, read)))
-        return f"WITH weft_each AS (SELECT unnest([{numbers}]) AS weft_match{columns} FROM {ROWS}) {matched}"
+        return f"WITH weft_each AS (SELECT unnest([{numbers}]) AS {NUMBER}{columns} FROM {ROWS}) {matched}"
 
-    def _matched(self, node: Node, source: str, number: str, wanted: frozenset[str]) -> str:
+    def _matched(self, node: Node, source: str, number: str, matches: Iterable[Match]) -> str:
         """The partial rows of matches; statistics that none of them wants are NULL."""
+        wanted = {kept.name for match in matches for kept in match.statistics}
         values = [
             self._statistic(kept, stored=False) if kept.name in wanted else f"CAST(NULL AS {_stored(kept)})"
             for kept in node.statistics
@@ -134,19 +120,10 @@ class _PassMaker:
         keys = [number if dimension.matches else self._key(dimension) for dimension in node.dimensions]
         return _grouped(node, self._time(node), keys, values, source)
 
-    def _shape(self, match: Match) -> tuple[Shape, tuple[Literal, ...]]:
-        """The shape of a predicate, and its constants; a part that only Spark computes has none."""
-        parts, constants = [], list[Literal]()
-        for part in match.lifted:
-            if part.constants and self._in_duckdb(part.whole):
-                parts.append(numbered(part.shape, len(constants)))
-                constants += part.constants
-            else:
-                parts.append(part.whole)
-        return Shape(tuple(parts), tuple(kept.name for kept in match.statistics)), tuple(constants)
-
-    def _condition(self, shape: Shape, slots: Mapping[str, str]) -> str:
-        return " AND ".join(f"({self._sql(part, slots)})" for part in shape.parts) or "true"
+    def _condition(self, match: Match) -> str:
+        """A predicate; of one that cannot fail, Spark computes no more than the parts that only Spark can compute."""
+        parts = (match.where,) if can_fail(match.where) else conjuncts(match.where)
+        return " AND ".join(f"({self._sql(part)})" for part in parts)
 
     def _time(self, node: Node) -> str | None:
         return self._slices[node.tree].name if node.clock.sliced else None
@@ -160,7 +137,7 @@ class _PassMaker:
 
     def _cell(self, dimension: Dimension) -> str:
         cuts = tuple(sorted({lowest(dimension.type), *dict(self._network.cuts).get(dimension.name, ())}))
-        value = self._sql(dimension.expression, {})
+        value = self._sql(dimension.expression)
         if dimension.type.name in CELLED:
             self._cells[dimension.name] = CellColumn(dimension.name, value, cuts)
         else:
@@ -171,7 +148,7 @@ class _PassMaker:
 
     def _column(self, expression: Expression) -> str:
         """The expression as a column of the rows, computed once."""
-        sql = self._sql(expression, {})
+        sql = self._sql(expression)
         if isinstance(expression, Column) or sql in self._asked:
             return sql
         name = identity("e", text(expression), str(expression.type))
@@ -180,18 +157,18 @@ class _PassMaker:
 
     def _statistic(self, statistic: Statistic, *, stored: bool) -> str:
         """The aggregate of a statistic; `stored`: its arguments are columns, for every row."""
-        write = self._column if stored else lambda expression: self._sql(expression, {})
+        write = self._column if stored else self._sql
         arguments = [write(argument) for argument in statistic.arguments] or ["1"]
         if statistic.where is not None:
             condition = write(statistic.where)
             arguments = [f"CASE WHEN {condition} THEN {argument} END" for argument in arguments]
         return BUILD[statistic.basic].format(*arguments, t=_stored(statistic))
 
-    def _sql(self, expression: Expression, slots: Mapping[str, str]) -> str:
+    def _sql(self, expression: Expression) -> str:
         """The expression over the columns that are asked for; where only Spark can compute it, such a column."""
         if self._in_duckdb(expression) or self._spark_sql is None:
             columns = {name: self._ask(name) for name in sorted(column_names(expression))}
-            return row_sql(expression, columns, slots)
+            return row_sql(expression, columns)
         name = identity("x", text(expression), str(expression.type))
         self._asked[name] = self._spark_sql(expression)
         return name
@@ -215,14 +192,6 @@ class _PassMaker:
                 raise
             return False
         return True
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Predicates that differ only in constants, and want the same statistics."""
-
-    parts: tuple[Expression, ...]
-    statistics: tuple[str, ...]
 
 
 def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from weft.passes.codes import Numbers, Operand
+from weft.passes.index import Predicates
 from weft.plan.dimensions import Cut
 from weft.plan.slices import Slicing
 
-# The rows of a pass, and the column for the numbers of matches in what it makes of them.
-ROWS, NUMBER = "weft_rows", "weft_match"
+# The rows of a pass with their places, and the column for the numbers of matches in what it makes of them.
+ROWS, PLACE, NUMBER = "weft_rows", "weft_place", "weft_match"
+# The places of the rows that predicates keep, with the numbers of their matches and of the statement that reads them.
+FOUND, LINE = "weft_found", "weft_line"
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,18 @@ class CellColumn:
     cuts: tuple[Cut, ...]
 
 
-@dataclass(frozen=True)
-class Constants:
-    """The constants of the predicates of a shape, a row for each; DuckDB's types and the values."""
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """The predicates of all matches that a row is looked up for, whatever the nodes, as spans of the codes of operands.
 
-    table: str
-    types: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    numbers: the number of each predicate's match, and lines: the number of the statement that makes its partial rows,
+    which reads the rows that were found under that number.
+    """
 
-    def sql(self) -> str:
-        """The statements that make the table, also where a pass that failed on its way has left one."""
-        columns = ", ".join(f"p{index} {kind}" for index, kind in enumerate(self.types))
-        values = ", ".join(f"({', '.join(row)})" for row in self.rows)
-        return f"CREATE OR REPLACE TABLE {self.table} ({columns}); INSERT INTO {self.table} VALUES {values}"
+    operands: tuple[Operand, ...]
+    predicates: Predicates
+    numbers: Numbers
+    lines: Numbers
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Pass:
     slices: tuple[SliceColumn, ...]
     cells: tuple[CellColumn, ...]
     columns: tuple[tuple[str, str], ...]
-    constants: tuple[Constants, ...]
+    lookup: Lookup | None
     lines: tuple[Line, ...]
 
     @property

@@ -57,6 +57,10 @@ class Candidates:
         draft = self._draft(self.of({}))
         return self._decider.price(draft, self._decider.simple(draft))
 
+    def least_shared(self) -> float:
+        """The least that everything in a single tree can cost: as if all its nodes were made of others."""
+        return sum(map(self._decider.stored_price, self._draft(self.of({})).wanted.values()))
+
     def nothing(self) -> float:
         """The price with every query by itself: its own slices, its own predicate, its own base nodes."""
         return self._decider.price(self._draft_of(apart(self._queries)), Decision({}))

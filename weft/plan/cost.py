@@ -6,20 +6,23 @@ prices.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import log2
 
 from weft.aggregates.statistics import Statistic
 from weft.algebra.windows import Sliced, micros
 from weft.plan.facts import Estimates, Facts, is_truth
 from weft.plan.jobs import MOST_KEYS, jobs_of, keys_for
-from weft.plan.match import LookedFor, Match, looked_for
+from weft.plan.match import LookedFor, Match, looked_for, looked_up, looking
 from weft.plan.network import Network, Node, Wanted
 from weft.plan.prices import DUCKDB, KERNELS, SPARK, Costs
 from weft.plan.slices import Slicing
 
 NOTHING = LookedFor()
+# How many comparisons it takes to find the code of an operand's value; by how many operands a word is looked up; and
+# how many conditions take as long as it takes to hand over what was found of a row and a match.
+TESTS_OF_CODES, LOOKS_AT_WORD, CONDITIONS_FOUND = 4, 2, 10
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,14 @@ def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
     sought, rows = load.looked_for, facts.rows
     statement: dict[str, float] = {"line": 1, "term": load.values, "put": rows * (1 + load.values)}
     if sought.matches:
+        looking = sought.looking
         statement = {
             "line": sought.statements,
             "term": sought.statements * load.values,
-            "branch": sought.joined + sought.listed,
-            "look": rows * sought.joined,
-            "compare": rows * sought.compared,
+            "branch": looking.groups + looking.computed + sought.listed,
+            "seek": rows * looking.operands * TESTS_OF_CODES,
+            "look": rows * (looking.groups + LOOKS_AT_WORD * looking.words),
+            "compare": rows * (looking.effort + sought.compared + CONDITIONS_FOUND * looking.kept),
             "put": rows * sought.kept * (1 + load.values),
         }
     shared = {name: amount / load.together for name, amount in statement.items()}
@@ -119,12 +124,21 @@ def in_statements(
     for name, (like, matches) in base.items():
         nodes.setdefault((like, bool(matches)), []).append(name)
     made = {}
-    for names in nodes.values():
-        # A pass looks for equal predicates once, whatever the trees of their nodes.
-        distinct = {match.number: match for name in names for match in base[name][1]}
-        sought = looked_for(distinct.values()) if distinct else NOTHING
+    # A pass looks for equal predicates once, whatever the trees of their nodes.
+    distinct = [{match.number: match for name in names for match in base[name][1]}.values() for names in nodes.values()]
+    for names, sought in zip(nodes.values(), _looked_for_together(distinct), strict=True):
         made.update(dict.fromkeys(names, (sought, len(names))))
     return made
+
+
+def _looked_for_together(statements: Sequence[Collection[Match]]) -> list[LookedFor]:
+    """What the matches of each statement cost: a row is looked up in those of all statements at once."""
+    sought = [looked_for(matches) if matches else NOTHING for matches in statements]
+    if sum(each.looked_up > 0 for each in sought) < 2:
+        return sought
+    found = [match for matches in statements for match in looked_up(matches)]
+    whole = looking(found)
+    return [replace(each, looking=whole.part(each.looked_up / len(found))) for each in sought]
 
 
 def amounts_of_rows(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from math import prod
 
 from weft.aggregates.statistics import Statistic
-from weft.algebra.expressions import Call, Expression, Literal, Slot, conjuncts, identity, text, transform, walk
+from weft.algebra.expressions import Call, Column, Expression, identity, text, walk
 from weft.algebra.safety import can_fail
 from weft.plan.dimensions import Dimension
+from weft.plan.ranges import Values, is_point, ranges_of
 
 # The hexadecimal digits of the number of a match: it fits 63 bits.
 MATCH_DIGITS = 15
 # The share of rows that a part of a predicate keeps where nobody counted, by its function.
 SHARES = {"=": 0.05, "in": 0.15, "<": 0.3, "<=": 0.3, "like": 0.15}
 SHARE = 0.5
-# A pass looks for so many matches of a shape, or more, by a table of their constants; so many of these tables make a
-# single statement, and so many predicates of no common shape.
-LEAST_JOINED, TOGETHER, MOST_LISTED = 4, 16, 400
+# A pass looks up so many matches of a node, or more, all together; so many of the others it lists in a statement.
+LEAST_LOOKED_UP, MOST_LISTED = 4, 400
+# A row is looked up in so many predicates at once; so few with the same leading operand wait together for every row.
+WORD, LEAST_LED = 64, 16
 
 
 @dataclass(frozen=True)
@@ -43,15 +46,20 @@ class Match:
         return int(digits[:MATCH_DIGITS], 16)
 
     @cached_property
-    def lifted(self) -> tuple[Lifted, ...]:
-        """The parts of the predicate, each without its constants; what could fail is a single part, as parts may guard
-        each other."""
-        return (Lifted(self.where, self.where),) if can_fail(self.where) else tuple(map(lifted, conjuncts(self.where)))
+    def ranges(self) -> Mapping[Expression, Values]:
+        """What it asks of each operand; nothing where it can fail on a row, as its parts may guard each other."""
+        return {} if can_fail(self.where) else ranges_of(self.where)
 
     @cached_property
-    def shape(self) -> tuple[str, ...]:
-        """What matches have in common that are looked for together: they differ in constants only."""
-        return (*(text(part.shape) for part in self.lifted), *(kept.name for kept in self.statistics))
+    def operands(self) -> Mapping[str, float]:
+        """The operands by whose values it is looked up, and the functions that each of them calls for a row."""
+        return {text(each): 0.0 if isinstance(each, Column) else effort_of(each) for each in self.ranges}
+
+    @cached_property
+    def leading(self) -> tuple[str, float]:
+        """The operand by whose value it is found, and the share of the rows that it waits for there, as a guess."""
+        shares = map(_share_of_values, self.ranges.values())
+        return min(zip(self.operands, shares, strict=True), key=lambda known: known[1])
 
     @cached_property
     def share(self) -> float:
@@ -62,12 +70,6 @@ class Match:
     def effort(self) -> float:
         """How many conditions a row is held against until it is known whether the predicate keeps it."""
         return effort_of(self.where)
-
-    @property
-    def is_found_by_value(self) -> bool:
-        """Whether a row meets it by a value, however many others are of its shape."""
-        equal = (part for part in self.lifted if isinstance(part.whole, Call) and part.whole.function == "=")
-        return any(part.constants for part in equal)
 
 
 def share_of(predicate: Expression) -> float:
@@ -84,6 +86,12 @@ def share_of(predicate: Expression) -> float:
     return SHARE
 
 
+def _share_of_values(values: Values) -> float:
+    """The share of the rows whose value is one of these."""
+    shares = (SHARES["="] if is_point(span) else SHARES["<"] ** (2 - span.count(None)) for span in values.spans)
+    return min(1.0, sum(shares) + (SHARES["="] if values.null else 0.0))
+
+
 def effort_of(predicate: Expression) -> float:
     """How many functions are called for a row: a part that is not reached any more is not evaluated."""
     match predicate:
@@ -98,69 +106,79 @@ def effort_of(predicate: Expression) -> float:
     return max(1.0, sum(isinstance(node, Call) for node in walk(predicate)))
 
 
+def looked_up(matches: Iterable[Match]) -> tuple[Match, ...]:
+    """The matches that a pass looks up together: those that cannot fail on a row, unless they are few."""
+    ranged = tuple(match for match in matches if match.ranges)
+    return ranged if len(ranged) >= LEAST_LOOKED_UP else ()
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What it costs to look rows up for matches, all at once: how many these are, and the operands that are coded.
+
+    computed: how many operands are no columns, and effort: the functions that these call for a row. groups and words:
+    in how many of them a row is looked up. kept: how many of the matches keep a row on average.
+    """
+
+    matches: float = 0
+    operands: float = 0
+    computed: float = 0
+    effort: float = 0.0
+    groups: float = 0
+    words: float = 0.0
+    kept: float = 0.0
+
+    def part(self, share: float) -> Looking:
+        """The part of it that a share of the matches has."""
+        return Looking(*(share * amount for amount in astuple(self)))
+
+
 @dataclass(frozen=True)
 class LookedFor:
-    """What matches cost together.
+    """What the matches of a statement cost together.
 
-    joined: the shapes of those that a pass looks up by their constants, and listed: the number of all others. effort:
-    the conditions that a row is held against, and compared: those of them that a pass holds it against. kept: how many
-    matches keep a row on average.
+    effort: the conditions that a row is held against, and kept: how many matches keep a row on average. A pass looks up
+    some of them, and lists the others: then a row is held against the conditions that are compared.
     """
 
     matches: int = 0
-    joined: int = 0
     listed: int = 0
     effort: float = 0.0
     compared: float = 0.0
     kept: float = 0.0
+    looked_up: int = 0
+    looking: Looking = Looking()
 
     @property
     def statements(self) -> int:
-        """How many statements look for them."""
-        return -(-self.joined // TOGETHER) - (-self.listed // MOST_LISTED)
+        """How many statements read what was found of them, or look for them."""
+        return (self.looked_up > 0) - (-self.listed // MOST_LISTED)
 
 
 def looked_for(matches: Collection[Match]) -> LookedFor:
     """What these matches cost together."""
-    shapes: dict[tuple[str, ...], list[Match]] = {}
-    for match in matches:
-        shapes.setdefault(match.shape, []).append(match)
-    joined = [alike for alike in shapes.values() if len(alike) >= LEAST_JOINED]
-    listed = [match for alike in shapes.values() if len(alike) < LEAST_JOINED for match in alike]
-    compared = [*listed, *(match for alike in joined for match in alike if not match.is_found_by_value)]
+    found = looked_up(matches)
+    listed = [match for match in matches if not match.ranges] if found else matches
     return LookedFor(
         len(matches),
-        len(joined),
         len(listed),
         sum(match.effort for match in matches),
-        sum(match.effort for match in compared),
+        sum(match.effort for match in listed),
         sum(match.share for match in matches),
+        len(found),
+        looking(found),
     )
 
 
-@dataclass(frozen=True)
-class Lifted:
-    """A part of a predicate as a shape over slots `p0`, `p1` ... and the constants that stood there."""
-
-    whole: Expression
-    shape: Expression
-    constants: tuple[Literal, ...] = ()
-
-
-def lifted(part: Expression) -> Lifted:
-    """Take the constants out of a comparison of something else with a constant; leave everything else as it is."""
-    if isinstance(part, Call) and part.function in ("=", "<", "<="):
-        constants = [side for side in part.arguments if isinstance(side, Literal) and side.value is not None]
-        others = [side for side in part.arguments if not isinstance(side, Literal)]
-        if len(constants) == len(others) == 1:
-            slot = Slot("p0", constants[0].type)
-            sides = tuple(slot if side is constants[0] else side for side in part.arguments)
-            return Lifted(part, Call(part.function, sides, part.type), (constants[0],))
-    return Lifted(part, part)
-
-
-def numbered(shape: Expression, number: int) -> Expression:
-    """The shape over a slot with another number."""
-    if not any(isinstance(node, Slot) for node in walk(shape)):
-        return shape
-    return transform(shape, lambda node: Slot(f"p{number}", node.type) if isinstance(node, Slot) else None)
+def looking(matches: Collection[Match]) -> Looking:
+    """What looking rows up for all of these matches at once costs."""
+    efforts: dict[str, float] = {}
+    for match in matches:
+        efforts.update(match.operands)
+    led = Counter(match.leading[0] for match in matches)
+    few = [operand for operand, count in led.items() if count < LEAST_LED]
+    groups = len(led) - len(few) + bool(few)
+    waiting = sum(match.leading[1] if led[match.leading[0]] >= LEAST_LED else 1.0 for match in matches)
+    computed, effort = sum(map(bool, efforts.values())), sum(efforts.values())
+    kept = sum(match.share for match in matches)
+    return Looking(len(matches), len(efforts), computed, effort, groups, waiting / WORD, kept)

@@ -113,6 +113,18 @@ class Search:
             return SearchResult(apart(self._queries), nothing, everything, nothing, self.tried, False)
         return SearchResult(self._candidates.placements(best, now), price, everything, nothing, self.tried, False)
 
+    def glance(self, now: Mapping[str, Placement] | None = None) -> SearchResult | None:
+        """Look at a single candidate, every predicate whole and together, where queries are too many for a quick look.
+
+        What sharing everything costs is not worked out but for the least that it can cost. None where no predicate can
+        be kept whole.
+        """
+        candidate = next(self._essentials())
+        if not any(matched for _, matched in candidate):
+            return None
+        price, least = self._candidates.price(candidate), self._candidates.least_shared()
+        return SearchResult(self._candidates.placements(candidate, now or {}), price, least, least, self.tried, False)
+
     def place(
         self, fresh: Iterable[str], now: Mapping[str, Placement], budget: Budget = ENDLESS
     ) -> dict[str, Placement]:

@@ -63,6 +63,11 @@ class Registered:
     @cached_property
     def needs(self) -> Needs:
         """What it needs under its present placement."""
+        known: Choice | None = self.__dict__.get("choice")
+        if known is not None and self.placement in _FORMS:
+            wanted = known.forms[-1] if self.placement.matches else known.shards
+            if self.placement.matches == (wanted.match is not None):
+                return wanted
         return analyse(self.query, self.aggregates, self.placement)
 
     @cached_property
@@ -83,7 +88,7 @@ class Registered:
         """The query as the optimizer sees it; its nodes are named as in the first tree, whichever it is in."""
         in_shards, in_matches = (
             self.needs if self.placement == form else analyse(self.query, self.aggregates, form)
-            for form in (Placement(), Placement(matches=True))
+            for form in _FORMS
         )
         return Choice(in_shards, None if in_matches.match is None else in_matches, self.eager)
 
@@ -108,14 +113,17 @@ class Registered:
 
     def with_row(self, row: QueryRow) -> Registered:
         """The query as another row of the same registration describes it; what is worked out is kept where it holds."""
-        changed = replace(self, row=row)
-        if row.definition == self.row.definition:
-            # A frozen dataclass keeps its cached properties in its dictionary.
-            changed.__dict__.update({name: self.__dict__[name] for name in _WORKED_OUT if name in self.__dict__})
+        changed, before, now = replace(self, row=row), self.row.definition, row.definition
+        moved = replace(before, placement=now.placement, pasts=now.pasts)
+        kept = _WORKED_OUT if now == before else ("choice",) if now == moved else ()
+        # A frozen dataclass keeps its cached properties in its dictionary.
+        changed.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
         return changed
 
 
 _WORKED_OUT = ("needs", "pasts", "choice", "stays")
+# The placements by which the optimizer knows a query.
+_FORMS = (Placement(), Placement(matches=True))
 
 
 def check_readable(registered: Registered) -> None:
