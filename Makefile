@@ -28,6 +28,7 @@ bench: setup ## Run the benchmarks
 	$(PY) -m benchmarks.optimizer
 	$(PY) -m benchmarks.diverse
 	$(PY) -m benchmarks.weave
+	$(PY) -m benchmarks.rows
 
 stress: setup ## Run the slow tests: crashes, limits, long random runs
 	$(PY) -m pytest -m slow --durations 25 $(ARGS)

@@ -46,7 +46,9 @@ class Bench:
         self.spark, self._packets, self._work = spark, packets, work
         self._turn = 0
 
-    def open(self, queries: dict[str, str], *, eager: bool = True) -> tuple[Engine, Run]:
+    def open(
+        self, queries: dict[str, str], *, eager: bool = True, retain: str | None = None
+    ) -> tuple[Engine, Run]:
         """An engine with these queries registered, and nothing processed yet."""
         self._turn += 1
         state = self._work / f"state-{self._turn}"
@@ -60,6 +62,7 @@ class Bench:
             event_time="ts",
             watermark="2 seconds",
             options={"maxFilesPerTrigger": 1},
+            retain=retain,
         )
         begin = time.monotonic()
         engine.register_all(queries, eager=eager)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 
 import weft
 from tests.kept.rows import SQL, START, at, kept_table
+from weft.errors import StateError
 from weft.feeds.streams import Stream
 from weft.passes.keeping import Keeping
 from weft.plan.network import Network, build_network
@@ -174,6 +175,20 @@ def test_a_pass_that_fails_leaves_the_rows_to_spark(frame: Any, files: LocalFile
         output = aggregate(frame, chosen, 4)
     assert output.kept is not None and output.kept.again and output.kernel == SPARK
     assert output.kept.rows == len(want)
+
+
+@pytest.mark.parametrize("kernel", [DUCKDB, SPARK])
+def test_a_task_that_cannot_write_says_why(
+    frame: Any, files: LocalFiles, tmp_path: Path, on_disk: Callable[[int], Any], kernel: str
+) -> None:
+    """No query is to blame, and none is tried for it: the error is the disk's."""
+    (tmp_path / "segments" / "s").write_text("no folder")
+    with patch.object(keep_rows, "FEW_ROWS", 0), pytest.raises(StateError) as refused:
+        aggregate(frame, level0(files, kernel, in_driver=False), 4)
+    assert refused.value.code == "storage-failed" and "rows_s" in refused.value.message
+    with pytest.raises(StateError) as refused:
+        aggregate(frame, level0(files, kernel), 4, on_disk(0))
+    assert refused.value.code == "storage-failed"
 
 
 @pytest.fixture

@@ -9,14 +9,16 @@ Needs: nothing of Spark but in its tasks, so that tests without Spark keep rows 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.errors import StateError
 from weft.feeds.streams import Columns
 from weft.passes.texts import valid_texts
 from weft.segments.files import Files, LocalFiles
@@ -37,6 +39,8 @@ class Keeping:
     columns: Columns
     batch: int
     watermark: int | None
+    # What a task says before what went wrong when it wrote; nobody else can say it.
+    token: str = field(default_factory=lambda: uuid4().hex)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -59,6 +63,15 @@ class Keeping:
             bounds = pc.min_max(kept[MOMENT])
             path = f"{self.folder}/rows-{self.batch}-{uuid4().hex[:12]}.parquet"
             yield write_rows(self.files, path, kept, (bounds["min"].as_py(), bounds["max"].as_py()))
+
+    def failure_in(self, error: Exception) -> StateError | None:
+        """What went wrong when a task wrote, if that made a job fail: no query is to blame for a full disk."""
+        said = re.search(rf"{self.token} \[([a-z-]+)\] ([^\n]*)", str(error))
+        if said is None:
+            return None
+        if said[1] == "storage-full":
+            return StateError("storage-full", said[2], hint="Free some space; what is committed is untouched.")
+        return StateError("storage-failed", said[2], hint="Check the disk and the permissions of the state folder.")
 
     def _shaped(self, rows: pa.Table, names: Mapping[str, str]) -> pa.Table:
         """The rows as they are stored."""
@@ -118,4 +131,7 @@ def kept_by_task(keeping: Keeping, rows: pa.Table, names: Mapping[str, str]) -> 
 
     context = TaskContext.get()
     again = context is not None and context.attemptNumber() > 0
-    return Kept(tuple(keeping.write(rows, names)), again)
+    try:
+        return Kept(tuple(keeping.write(rows, names)), again)
+    except StateError as error:
+        raise RuntimeError(f"{keeping.token} [{error.code}] {error.message}") from error

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from weft.segments.encoding import damaged, missing
+from weft.segments.encoding import check_whole, damaged, missing
 from weft.segments.files import Files, LocalFiles
 from weft.segments.kept import LATE, MOMENT, TICK
 from weft.segments.segment import EARLIEST, LATEST, SegmentRow
@@ -52,6 +52,7 @@ def pieces_of(files: Files, segments: Iterable[SegmentRow], span: RowSpan) -> It
     """The pieces of files that can have rows of a span."""
     for segment in segments:
         if span.is_near(segment):
+            check_whole(files, segment)
             with _opened(files, segment.path) as file:
                 sizes = [
                     (number, file.metadata.row_group(number).num_rows)

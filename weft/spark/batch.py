@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.aggregates.statistics import ROW_COUNT
+from weft.errors import StateError
 from weft.feeds.streams import Stream, spark_identifier
 from weft.passes.keeping import NOTHING, Kept
 from weft.passes.texts import valid_texts
@@ -80,7 +81,11 @@ def aggregate(rows: DataFrame, level0: Level0, batch_id: int, find: Find = lambd
         try:
             output = _passed(rows, level0, batch_id, find)
             return output if output.kept is None else replace(output, kept=before + output.kept)
+        except StateError:
+            raise
         except Exception as error:
+            if level0.keeping is not None and (unwritten := level0.keeping.failure_in(error)) is not None:
+                raise unwritten from error
             # Whose fault it is, and what to tell about it, Spark says: it computes the same.
             log.info("batch computed anew", extra={"batch_id": batch_id, "reason": reason_of(error)})
             level0.failed(error)

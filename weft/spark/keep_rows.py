@@ -37,19 +37,22 @@ def keep_rows(rows: DataFrame, keeping: Keeping, count: int, find: Find = lambda
         return Kept(tuple(keeping.write(files.read({name: name for name in files.names}))))
     if files is not None:
         numbers = rows.sparkSession.range(0, len(files.pieces), 1, len(files.pieces))
-        return _received(numbers.mapInArrow(partial(_keep_pieces, keeping, files.in_pieces()), ANSWER))
+        return _received(numbers.mapInArrow(partial(_keep_pieces, keeping, files.in_pieces()), ANSWER), keeping)
     columns = rows.select(MOMENT, *(spark_identifier(name) for name, _ in keeping.columns))
     columns = columns.where(f"{MOMENT} IS NOT NULL")
     if count <= FEW_ROWS:
         return Kept(tuple(keeping.write(columns.toArrow())))
     if keeping.by_tasks:
-        return _received(columns.mapInArrow(partial(_keep_batches, keeping), ANSWER))
+        return _received(columns.mapInArrow(partial(_keep_batches, keeping), ANSWER), keeping)
     return keep_elsewhere(columns, keeping)
 
 
-def _received(answer: DataFrame) -> Kept:
+def _received(answer: DataFrame, keeping: Keeping) -> Kept:
     """What all tasks wrote."""
-    payloads = answer.toArrow()["kept"].to_pylist()
+    try:
+        payloads = answer.toArrow()["kept"].to_pylist()
+    except Exception as error:
+        raise keeping.failure_in(error) or error from error
     return sum((Kept.decoded(payload) for payload in payloads), NOTHING)
 
 

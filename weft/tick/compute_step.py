@@ -77,7 +77,7 @@ class ComputeStep:
         try:
             plan, output, new = self._compute(batch, watch)
         except Exception as error:
-            if isinstance(error, OSError):
+            if isinstance(error, OSError | StateError):
                 raise
             self._again = True
             with watch.stage("mend"):
