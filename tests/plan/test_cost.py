@@ -112,6 +112,17 @@ def test_facts_follow_what_ticks_show_and_survive_the_catalog() -> None:
     assert again.groups.keys() == later.groups.keys() and again.rows == pytest.approx(later.rows, abs=0.1)
 
 
+def test_what_matches_keep_is_learned_over_what_was_guessed() -> None:
+    rare = {f"q{place}": needs(query("", where=f"WHERE big = {place}"), Placement(matches=True)) for place in range(20)}
+    network, known = build_network("s", rare), facts()
+    few = known.learned(100_000, 5_000_000, {}, kept=0.01)
+    assert few.keeping == 0.01 and few.learned(100_000, 5_000_000, {}, kept=0.04).keeping == pytest.approx(0.02)
+    assert few.learned(100_000, 5_000_000, {}).keeping == 0.01
+    assert Facts.from_definition(few.definition()).keeping == 0.01
+    found = [add(node_amounts(network, each, {}, {}, kernel=DUCKDB).values()) for each in (known, replace(known, keeping=0.01))]
+    assert found[1]["put"] < 0.1 * found[0]["put"] and found[1]["compare"] < 0.1 * found[0]["compare"]
+
+
 def test_a_few_groups_more_or_less_are_no_drift() -> None:
     names = frozenset({"d1"})
     few, some, many = (Facts(10_000, 5_000_000, {names: kinds}, 3) for kinds in (3.0, 30.0, 3_000.0))

@@ -1,4 +1,4 @@
-"""What a tick teaches about its stream: how many groups there are among the tick's partial rows."""
+"""What a tick teaches about its stream: how many groups its partial rows have, and how many rows matches keep."""
 
 from __future__ import annotations
 
@@ -44,8 +44,16 @@ def learn(
     due = known.ticks < FIRST_TICKS or known.ticks % EVERY == 0 or fresh
     seen = _seen(network, new.rows, backend) if due and rows else {}
     span = _span(state, network, new, newest)
-    facts = known.learned(rows, span, seen, files)
+    kept = _kept(network, new.rows, rows, backend) if due and rows else None
+    facts = known.learned(rows, span, seen, files, kept)
     return Lesson(facts, replace(facts, rows=rows, span=max(1, span), files=files))
+
+
+def _kept(network: Network, new: Mapping[str, Rows], rows: int, backend: Backend) -> float | None:
+    """Tell how many rows matches kept over what is guessed of them; None without matches."""
+    matched = [node for node in network.base if node.matches]
+    guessed = rows * sum(network.looked_for[str(node.matches)].kept for node in matched)
+    return max(1, sum(backend.count(new[node.id]) for node in matched)) / guessed if guessed else None
 
 
 def _span(state: StreamState, network: Network, new: NewRows, newest: int | None) -> int:

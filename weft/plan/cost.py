@@ -88,7 +88,7 @@ def amounts_of_node(load: Load, facts: Facts, width: Width, kernel: str = SPARK)
 
 def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
     """The amounts that a base node asks of a pass: its share of the statement, and its own part of the answer."""
-    sought, rows = load.looked_for, facts.rows
+    sought, rows, found = load.looked_for, facts.rows, facts.keeping * load.looked_for.looking.kept
     statement: dict[str, float] = {"line": 1, "term": load.values, "put": rows * (1 + load.values)}
     if sought.matches:
         looking = sought.looking
@@ -98,8 +98,8 @@ def _amounts_of_lines(load: Load, facts: Facts) -> dict[str, float]:
             "branch": looking.groups + looking.computed + sought.listed,
             "seek": rows * looking.operands * TESTS_OF_CODES,
             "look": rows * (looking.groups + LOOKS_AT_WORD * looking.words),
-            "compare": rows * (looking.effort + sought.compared + CONDITIONS_FOUND * looking.kept),
-            "put": rows * sought.kept * (1 + load.values),
+            "compare": rows * (looking.effort + sought.compared + CONDITIONS_FOUND * found),
+            "put": rows * facts.keeping * sought.kept * (1 + load.values),
         }
     shared = {name: amount / load.together for name, amount in statement.items()}
     return {**shared, "part": 1, "hand": load.rows * load.values}

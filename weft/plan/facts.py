@@ -22,6 +22,8 @@ ASSUMED_SPAN = 60_000_000
 ASSUMED_GROUPS = 100
 # A truth that was never counted: most rows of a stream are on the same side of most predicates.
 ASSUMED_TRUTH_KINDS = 1.4
+# Matches keep what is guessed, as long as nobody counted.
+UNKNOWN_KEEPING = 1.0
 # More groups than any tick has rows.
 COUNTLESS = 1e15
 # How much a new count weighs against what was known before.
@@ -35,7 +37,8 @@ FEW_GROUPS = 100
 class Facts:
     """Rows and microseconds of event time in a tick, and how many kinds of groups there are by dimension set.
 
-    files: how many a pass reads in a tick, as far as a pass reads files.
+    files: how many a pass reads in a tick, as far as a pass reads files. keeping: how many rows matches keep over what
+    is guessed from their parts.
     """
 
     rows: float = ASSUMED_ROWS
@@ -43,22 +46,28 @@ class Facts:
     groups: Mapping[Names, float] = field(default_factory=dict)
     ticks: int = 0
     files: float = 0.0
+    keeping: float = UNKNOWN_KEEPING
 
     def definition(self) -> dict[str, Any]:
         """As plain JSON values, for the catalog."""
         groups = {" ".join(sorted(names)): round(kinds, 1) for names, kinds in self.groups.items()}
         counts = {"rows": round(self.rows, 1), "files": round(self.files, 1), "ticks": self.ticks}
-        return {**counts, "span": round(self.span), "groups": groups}
+        return {**counts, "span": round(self.span), "groups": groups, "keeping": self.keeping}
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Facts:
         groups = {frozenset(names.split()): kinds for names, kinds in definition["groups"].items()}
-        # A state of before has no files.
-        files = definition.get("files", 0.0)
-        return cls(definition["rows"], definition["span"], groups, definition["ticks"], files)
+        # A state of before has no files, and does not know what matches keep.
+        files, keeping = definition.get("files", 0.0), definition.get("keeping", UNKNOWN_KEEPING)
+        return cls(definition["rows"], definition["span"], groups, definition["ticks"], files, keeping)
 
-    def learned(self, rows: int, span: int, seen: Mapping[Names, float], files: int = 0) -> Facts:
-        """The facts after another tick, given the groups that it had; an empty tick teaches nothing."""
+    def learned(
+        self, rows: int, span: int, seen: Mapping[Names, float], files: int = 0, kept: float | None = None
+    ) -> Facts:
+        """The facts after another tick, given the groups that it had, and what matches kept over what was guessed.
+
+        An empty tick teaches nothing.
+        """
         if not rows:
             return self
         known = dict(self.groups)
@@ -67,8 +76,11 @@ class Facts:
             # The set that was counted last goes to the end, and is forgotten last.
             before = known.pop(names, kinds)
             known[names] = before ** (1 - WEIGHT) * kinds**WEIGHT
+        keeping = self.keeping
+        if kept is not None:
+            keeping = kept if keeping == UNKNOWN_KEEPING else keeping ** (1 - WEIGHT) * kept**WEIGHT
         if not self.ticks:
-            return Facts(rows, max(span, 1), known, 1, files)
+            return Facts(rows, max(span, 1), known, 1, files, keeping)
         for names in list(known)[: max(0, len(known) - MOST_COUNTS)]:
             del known[names]
         return Facts(
@@ -77,6 +89,7 @@ class Facts:
             known,
             self.ticks + 1,
             self.files + WEIGHT * (files - self.files) if files else self.files,
+            keeping,
         )
 
     def drift(self, other: Facts, sets: Iterable[Names]) -> float:
@@ -182,7 +195,8 @@ class Estimates:
     def matched_rows(self, mask: int, slice_length: float | None, sought: LookedFor) -> float:
         """How many partial rows a node makes that holds just the rows that match, by its other dimensions."""
         slices = 1.0 if slice_length is None else self.facts.span / slice_length + 1
-        return slices * occupied(self.kinds_of(mask) * sought.matches, self.facts.rows / slices * sought.kept)
+        kept = self.facts.rows / slices * sought.kept * self.facts.keeping
+        return slices * occupied(self.kinds_of(mask) * sought.matches, kept)
 
     def rows_in(self, slice_length: float | None) -> RowsIn:
         """The rows of masks in slices of that length."""
