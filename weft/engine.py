@@ -84,8 +84,10 @@ class Engine:
         self.asker = Asker(self.registry, self.state_reader, self.reader, self._kept)
         self._planners = Planners(self.registry, self.catalog, self.state_reader, Policy(sharing, kernel))
         self._runners = Runners(
-            self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus
+            self._folder, self._session, self.registry, self.state_reader, self._planners, self._roots, self._bus,
+            self._kept,
         )
+        self.filled_share = self._runners.filled_share
         self._numbers = StreamNumbers(self.registry, self.catalog, self.state_reader, self._planners, self._runners)
         self._bus.attach(log_event)
         self._bus.attach(self._numbers.note)

@@ -50,6 +50,10 @@ class Host(Protocol):
     def spark(self) -> SparkSession:
         """The Spark session."""
 
+    @property
+    def filled_share(self) -> Callable[[str], float | None]:
+        """Tells the share that is done of what is being filled for queries of a stream in this process."""
+
     def network(self, stream: str) -> Network:
         """The network that the stream's queries ask for."""
 
@@ -73,9 +77,19 @@ class ContinuousQuery:
 
     @property
     def status(self) -> str:
-        """'registered' until its first tick, 'running' after, 'failed' once an expression of it failed on a row."""
-        row = self._registered.row
-        return "running" if row.status == "registered" and row.from_batch is not None else row.status
+        """'registered' until its first tick, 'running' after, 'failed' once an expression of it failed on a row.
+
+        'filling' while rows that were kept before its first tick are counted for it, with how far that is where it is
+        done in this process: 'filling 40 %'.
+        """
+        registered = self._registered
+        row = registered.row
+        if row.from_batch is None or row.status not in ("registered", "running"):
+            return row.status
+        if not registered.filling:
+            return "running"
+        share = self._engine.filled_share(row.stream)
+        return "filling" if share is None else f"filling {share:.0%}".replace("%", " %")
 
     @property
     def complete_from(self) -> datetime | int | None:

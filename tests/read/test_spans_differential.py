@@ -128,3 +128,43 @@ def spanned(
     problem = difference(answer, registered.result(end=end), ordered=False)
     assert not problem, f"{registered.sql}\n{problem}"
     return 1
+
+
+@pytest.mark.parametrize("seed", few(range(16), 4))
+def test_registered_late_over_kept_rows_is_registered_from_the_start(tmp_path: Path, seed: int) -> None:
+    random = Random(f"late {seed}")
+    ticks = random_ticks(random, ticks=6, size=300, span=timedelta(seconds=120), delay=DELAY, late=0.15)
+    whole, part = engines(tmp_path)
+    with whole, part:
+        queries = portable_queries(random, whole, 14)
+        names = [f"q{number}" for number in range(len(queries))]
+        whole.register_all({name: query.weft("s") for name, query in zip(names, queries, strict=True)})
+        for number, rows in enumerate(ticks.rows):
+            # Some from the start, some late; what is there already may lack what they need.
+            fresh = [place for place in range(len(queries)) if place % 5 == number]
+            part.register_all({names[place]: queries[place].weft("s") for place in fresh}, eager=bool(seed % 2))
+            weft.testing.feed(whole, "s", as_table(rows))
+            feed_and_keep(part, "s", as_table(rows))
+            if random.random() < 0.5:
+                weft.testing.wait_for_filling(part, "s")
+        weft.testing.wait_for_filling(part, "s")
+        for name, query in zip(names, queries, strict=True):
+            compare_filled(part.query(name), whole.query(name), query)
+        compare_changes(part, whole, [name for name, query in zip(names, queries, strict=True) if query.window is None])
+
+
+def compare_filled(filled: weft.ContinuousQuery, whole: weft.ContinuousQuery, query: RandomQuery) -> None:
+    assert filled.status == whole.status
+    if whole.status == "failed":
+        return
+    answer, expected = (each.results() if query.window else each.result() for each in (filled, whole))
+    problem = difference(answer, expected, ordered=False)
+    assert not problem, f"{query.weft('s')}\n{filled.metrics()}\n{problem}"
+    assert filled.complete_from == whole.complete_from
+
+
+def compare_changes(part: weft.Engine, whole: weft.Engine, totals: list[str]) -> None:
+    for name in totals:
+        for since in (-1, 1, 3):
+            changes, expected = (engine.query(name).changes(since=since) for engine in (part, whole))
+            assert not (problem := difference(changes, expected, ordered=False)), problem

@@ -19,9 +19,11 @@ from weft.optimize.policy import Policy
 from weft.plan.placement import Placement
 from weft.plan.prices import Costs
 from weft.plan.search import SearchResult
-from weft.registry.changes import elsewhere, forgotten, moves
+from weft.read.answers import whole_from
+from weft.registry.changes import elsewhere, forgotten, moves, to_be_filled
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
+from weft.segments.segment import EARLIEST
 from weft.store.catalog import Catalog
 from weft.store.committed import CommittedState
 from weft.store.ledger import horizon
@@ -105,11 +107,33 @@ class Planner:
                 self._registry.change(moves(self.feed.name, placements), "place-inside")
                 failpoint("place-after")
 
+    def begin_fillings(self) -> None:
+        """Have new queries filled from kept rows that hold more of the past for them than any node does.
+
+        Totals are filled only where all rows are kept that ever came.
+        """
+        state = self.state
+        if not state.kept.files:
+            return
+        first, batch = state.kept.since, state.batch_id + 1
+        due = [
+            name
+            for name, query in self.queries().items()
+            if query.row.from_batch is None
+            and (query.row.definition.filling is None or query.row.definition.filling.until != batch)
+            and (query.needs.window.clock.sliced or first == EARLIEST)
+            and whole_from(query, state) > first
+        ]
+        if due:
+            moment = EARLIEST if state.max_event_time is None else state.max_event_time + 1
+            self._registry.change(to_be_filled(due, batch, moment), "fill-planned")
+
     def _forget_pasts(self) -> None:
         """Let go of what moved queries read before, once the last file of it is gone, and no late row of it counts."""
         gone: dict[str, int] = {}
         for name, query in self.queries().items():
-            for past, stay in zip(query.pasts, query.stays, strict=False) if query.pasts else ():
+            # What is still to be computed from kept rows has no files yet.
+            for past, stay in zip(query.pasts, query.stays, strict=False) if not query.filling else ():
                 nodes = [self.state.synopses.get(part.node) for part in stay.needs.parts]
                 if any(node and self.state.within(node, stay.since, stay.until).data for node in nodes):
                     break

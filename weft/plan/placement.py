@@ -8,6 +8,9 @@ from typing import Any
 
 from weft.algebra.windows import Window
 
+FILLED = "filled "
+"""How the trees are called whose nodes are computed from kept rows; the batch follows before which these rows came."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -23,8 +26,11 @@ class Placement:
     truths: bool = False
 
     def of(self, window: Window) -> Placement:
-        """The placement of a query with this window: totals have no slices, so they belong to no tree."""
-        return self if window.clock.sliced else replace(self, tree="")
+        """The placement of a query with this window: totals have no slices, so they belong to no tree.
+
+        What is computed from kept rows is apart from what ticks add to, totals too.
+        """
+        return self if window.clock.sliced or self.tree.startswith(FILLED) else replace(self, tree="")
 
     def definition(self) -> dict[str, Any]:
         """As plain JSON values, for the catalog; nothing for what is so by default."""
@@ -41,15 +47,21 @@ AT_HOME = Placement()
 
 @dataclass(frozen=True)
 class Moved:
-    """A placement that a query had, until which batch, and the moment from which on it can have no rows there."""
+    """A placement that a query had, until which batch, and the moment from which on it can have no rows there.
+
+    filling: it was registered with that batch, and its rows of before are still to be computed from kept rows.
+    """
 
     placement: Placement
     until: int
     moment: int
+    filling: bool = False
 
     def definition(self) -> dict[str, Any]:
-        return {**self.placement.definition(), "until": self.until, "moment": self.moment}
+        filling = {"filling": True} if self.filling else {}
+        return {**self.placement.definition(), "until": self.until, "moment": self.moment, **filling}
 
     @classmethod
     def from_definition(cls, definition: Mapping[str, Any]) -> Moved:
-        return cls(Placement.from_definition(definition), definition["until"], definition["moment"])
+        filling = definition.get("filling", False)
+        return cls(Placement.from_definition(definition), definition["until"], definition["moment"], filling)

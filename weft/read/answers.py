@@ -183,8 +183,8 @@ class Answers:
         return self._totals(after)
 
     def _totals(self, since: int | None) -> pa.Table:
-        view = self.reader.view(self.query, filtered=bool(self.query.pasts), changes=since is not None)
-        if self.query.pasts:
+        view = self.reader.view(self.query, filtered=len(self.query.stays) > 1, changes=since is not None)
+        if len(self.query.stays) > 1:
             moment = self.routes[0].complete_from
             return self.reader.moved_totals(self.query.stays, view, self.state, moment, since=since)
         return self.reader.running(self.query.needs, view, self.state, self.routes, since=since)
@@ -209,10 +209,15 @@ class Answers:
 
 def complete_since(query: Registered, state: StreamState) -> datetime | int | None:
     """Tell from which moment, or tick, a query is held in full, also a query that is only proposed; None for never."""
-    moment = _complete_from(query, state, read_routes(query.needs, state))
+    moment = whole_from(query, state)
     if moment == NEVER:
         return None
     return moment if not query.needs.window.clock.sliced and moment != EARLIEST else datetime_of(moment)
+
+
+def whole_from(query: Registered, state: StreamState) -> int:
+    """Tell from which moment, or tick, a query is held in full, also a query that is only proposed; NEVER for never."""
+    return _complete_from(query, state, read_routes(query.needs, state))
 
 
 def _complete_from(query: Registered, state: StreamState, routes: tuple[Route, ...]) -> int:

@@ -5,7 +5,7 @@ Decisions over all queries as a transaction sees them; the registry makes the tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from weft.plan.placement import Placement
@@ -93,5 +93,26 @@ def forgotten(batches: Mapping[str, int]) -> Decide:
             if name in queries and queries[name].definition.pasts:
                 changes[name] = {"definition": queries[name].definition.without_pasts(batch)}
         return changes
+
+    return decide
+
+
+def to_be_filled(names: Iterable[str], batch: int, moment: int) -> Decide:
+    """Have queries filled from the rows that are kept of before a batch, which is their first."""
+
+    def decide(queries: Queries, _: Snapshot) -> dict[str, QueryChange]:
+        waiting = {name: queries[name] for name in names if name in queries and queries[name].from_batch is None}
+        return {name: {"definition": row.definition.to_be_filled(batch, moment)} for name, row in waiting.items()}
+
+    return decide
+
+
+def not_filled(computed: Collection[Registered]) -> Decide:
+    """Have queries go on without the kept rows of before them."""
+
+    def decide(queries: Queries, _: Snapshot) -> dict[str, QueryChange]:
+        known = {query.name: queries[query.name] for query in computed if query.name in queries}
+        same = [query for query in computed if query.name in known and known[query.name].is_registration_of(query.row)]
+        return {query.name: {"definition": known[query.name].definition.not_filled()} for query in same}
 
     return decide

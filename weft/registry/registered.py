@@ -72,7 +72,10 @@ class Registered:
 
     @cached_property
     def pasts(self) -> tuple[Past, ...]:
-        """What it needed before it moved, oldest first, with the moment from which on no row of it lies there."""
+        """What it needed before it moved, oldest first, with the moment from which on no row of it lies there.
+
+        The first is what kept rows are computed for, where it was registered late, also before they are.
+        """
         return tuple(
             Past(analyse(self.query, self.aggregates, before.placement), before.until, before.moment)
             for before in self.row.definition.pasts
@@ -81,7 +84,13 @@ class Registered:
     @property
     def settled_from(self) -> int:
         """Windows that start then or later are read from where the query is now, whatever moves there were."""
-        return max((past.moment for past in self.row.definition.pasts), default=EARLIEST)
+        pasts = self.row.definition.pasts
+        return max((past.moment for past in pasts if not past.filling), default=EARLIEST)
+
+    @property
+    def filling(self) -> bool:
+        """Whether rows of before its first batch are still to be computed from kept rows."""
+        return self.row.definition.filling is not None
 
     @cached_property
     def choice(self) -> Choice:
@@ -95,8 +104,9 @@ class Registered:
     @cached_property
     def stays(self) -> tuple[Stay, ...]:
         """The times of its life, oldest first: where its rows were kept, and where they are now."""
-        needs = [*(past.needs for past in self.pasts), self.needs]
-        moves = [0, *(past.until for past in self.pasts), None]
+        pasts = self.pasts[1:] if self.filling else self.pasts
+        needs = [*(past.needs for past in pasts), self.needs]
+        moves = [0, *(past.until for past in pasts), None]
         return tuple(
             Stay(wanted, since or 0, until)
             for wanted, since, until in zip(needs, moves[:-1], moves[1:], strict=True)

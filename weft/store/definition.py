@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.algebra.windows import duration_text
 from weft.errors import EngineError, SqlError
-from weft.plan.placement import AT_HOME, Moved, Placement
+from weft.plan.placement import AT_HOME, FILLED, Moved, Placement
 from weft.sql.ddl import Duration, parse_duration
 
 FOREVER = "forever"
@@ -81,6 +81,27 @@ class QueryDefinition:
                 # The query moves back within the batch: it never left.
                 pasts = pasts[:-1]
         return replace(self, placement=placement, pasts=pasts)
+
+    @property
+    def filling(self) -> Moved | None:
+        """Where its rows of before its first batch are to be computed from kept rows; None where nothing is due."""
+        return next((past for past in self.pasts if past.filling), None)
+
+    def to_be_filled(self, batch: int, moment: int) -> QueryDefinition:
+        """The definition of a query whose first batch is `batch`, and that is to have the kept rows of before too.
+
+        `moment` is later than every row of earlier batches.
+        """
+        placement = replace(self.placement, tree=f"{FILLED}{batch}")
+        return replace(self, pasts=(Moved(placement, batch, moment, filling=True),))
+
+    def filled(self) -> QueryDefinition:
+        """The definition of a query whose rows of before are there."""
+        return replace(self, pasts=tuple(replace(past, filling=False) for past in self.pasts))
+
+    def not_filled(self) -> QueryDefinition:
+        """The definition of a query that goes on without the rows of before."""
+        return replace(self, pasts=tuple(past for past in self.pasts if not past.filling))
 
     def without_pasts(self, until: int | None = None) -> QueryDefinition:
         """The definition without the placements that the query left by a batch; without any where no batch is given."""

@@ -38,6 +38,7 @@ from weft.testing.inside import (
     start_anew,
     stay,
     ticker,
+    wait_for_filling,
     without,
 )
 
@@ -45,7 +46,7 @@ from weft.testing.inside import (
 __all__ = ["add_stream", "engine", "feed", "is_portable"]
 # For Weft's own tests.
 __all__ += ["FED", "adopted", "around_ticks", "costs", "kinds_read", "mark", "move", "next_mark", "run", "settle"]
-__all__ += ["start_anew", "stay", "ticker", "without"]
+__all__ += ["start_anew", "stay", "ticker", "wait_for_filling", "without"]
 
 # What Spark needs for a few rows: two cores, and code that runs once is not compiled well.
 SETTINGS = {

@@ -66,6 +66,11 @@ def settle(engine: Engine, stream: str) -> None:
     engine.planner(stream).optimizer.wait()
 
 
+def wait_for_filling(engine: Engine, stream: str) -> None:
+    """Wait until no kept rows are being counted for queries that came later."""
+    ticker(engine, stream).filler.wait()
+
+
 def costs(engine: Engine, stream: str) -> Costs:
     """The prices that the stream's plans are judged by."""
     return engine.planner(stream).optimizer.costs

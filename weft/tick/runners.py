@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from weft.optimize.planners import Planners
+    from weft.read.kept_rows import KeptRowsReader
     from weft.read.state_reader import StateReader
     from weft.registry.registry import Registry
     from weft.spark.engine_session import EngineSession
@@ -40,9 +41,11 @@ class Runners:
         planners: Planners,
         roots: Roots,
         bus: Bus,
+        kept: KeptRowsReader,
     ) -> None:
         self._folder, self._session, self._registry = folder, session, registry
         self._states, self._planners, self._roots, self._bus = states, planners, roots, bus
+        self._kept = kept
         self.by_stream: dict[str, Runner] = {}
         # The rows of the streams that were added as a DataFrame, by stream.
         self.dataframes: dict[str, DataFrame] = {}
@@ -75,11 +78,21 @@ class Runners:
 
     def run_available(self) -> None:
         """Process all that has arrived in every stream, then return."""
-        _call_all([runner.wait for runner in self.start(availableNow=True)])
+        started = self.start(availableNow=True)
+        _call_all([runner.wait for runner in started])
+        for ticker in list(self._tickers.values()):
+            ticker.filler.wait()
 
     def stop(self) -> None:
         """Stop all streams, each after the tick that it is in; raises what made a stream end before."""
-        _call_all([runner.stop for runner in list(self.by_stream.values())])
+        # Fillings last: a tick that ends now may begin one.
+        stops = [runner.stop for runner in list(self.by_stream.values())]
+        _call_all([*stops, *(ticker.filler.stop for ticker in list(self._tickers.values()))])
+
+    def filled_share(self, stream: str) -> float | None:
+        """The share that is done of what is being filled for queries of a stream in this process, if anything is."""
+        ticker = self._tickers.get(stream)
+        return None if ticker is None else ticker.filler.share
 
     def adopt(self, stream: str) -> None:
         """Have a stream that rests go on with the checkpoint that it has now."""
@@ -94,8 +107,9 @@ class Runners:
         with self._lock:
             if name not in self._tickers:
                 stream, committed = self._registry.stream(name), self._states.committed(name)
+                planner, storage = self._planners.of(name), self._folder.storage
                 self._tickers[name] = Ticker(
-                    stream, self._planners.of(name), committed, self._registry, self._folder.storage, self._bus
+                    stream, planner, committed, self._registry, storage, self._bus, self._kept
                 )
             return self._tickers[name]
 

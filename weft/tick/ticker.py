@@ -20,6 +20,7 @@ from weft.optimize.learn import Lesson, facts_of, learn
 from weft.optimize.planner import Planner
 from weft.optimize.planning import late_readers
 from weft.plan.prices import Costs
+from weft.read.kept_rows import KeptRowsReader
 from weft.registry.registry import Registry
 from weft.spark.checkpoint import BatchMark
 from weft.spark.compute import Arrived
@@ -36,6 +37,7 @@ from weft.tick.bus import Bus
 from weft.tick.commit import Harvest, publish, publish_finished, write
 from weft.tick.compute_step import ComputeStep
 from weft.tick.events import TickCommitted, TickFailed
+from weft.tick.filling import Filler
 from weft.tick.stages import (
     Arrival,
     Committed,
@@ -65,8 +67,10 @@ class Ticker:
         registry: Registry,
         storage: Storage,
         bus: Bus,
+        kept: KeptRowsReader,
     ) -> None:
         self.stream, self.planner = stream, planner
+        self.filler = Filler(planner, committed, registry, storage, kept)
         # How the newest tick went here, and whether it was told to all, whole, with what Spark did around it.
         self.last: TickCommitted | None = None
         self._experience = Experience()
@@ -111,6 +115,7 @@ class Ticker:
         self._tidy = False
         self._committed.reload(self._registry.follow)
         self._registry.store_forms(self.stream.name)
+        self.filler.begin()
 
     @contextmanager
     def _tick_under_way(self, watch: Stopwatch) -> Iterator[None]:
@@ -145,6 +150,7 @@ class Ticker:
             self._bus.emit(*self._compute.take_stopped(), *self.last.closed())
             if not self._tells_later:
                 self.tell({})
+        self.filler.begin()
 
     def _open(self, arrival: Arrival) -> Opened | None:
         """Be ready for a batch; None where it is committed already."""
@@ -170,6 +176,7 @@ class Ticker:
         jobs = arrival.batch.jobs()
         self._registry.refresh()
         self.planner.move_what_should()
+        self.planner.begin_fillings()
         return Planned(self._registry.revision, jobs)
 
     def _run_compute(self, arrival: Arrival, planned: Planned) -> Computed:
