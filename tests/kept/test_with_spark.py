@@ -24,6 +24,7 @@ from weft.plan.prices import DUCKDB, SPARK
 from weft.segments.encoding import checksum
 from weft.segments.files import Files, LocalFiles
 from weft.segments.kept import LATE, MOMENT, TICK, kept_schema
+from weft.segments.row_files import FAN_OUT
 from weft.segments.rows import ON_TIME
 from weft.spark import arrived, batch, keep_rows
 from weft.spark.batch import BatchOutput, aggregate, project
@@ -146,13 +147,16 @@ def test_statements_keep_rows(frame: Any, files: LocalFiles, want: list[str], fe
     assert output.kernel == SPARK and written(files, output) == want
 
 
-def test_a_state_elsewhere_keeps_rows(spark: SparkSession, frame: Any, tmp_path: Path, want: list[str]) -> None:
+@pytest.mark.parametrize("kernel", [DUCKDB, SPARK])
+def test_a_state_elsewhere_keeps_rows(
+    spark: SparkSession, frame: Any, tmp_path: Path, want: list[str], kernel: str
+) -> None:
     from weft.segments.hadoop import HadoopFiles
 
     files = HadoopFiles(spark, (tmp_path / "elsewhere").as_uri())
     with patch.object(keep_rows, "FEW_ROWS", 0):
-        output = aggregate(frame, level0(files, SPARK), 4)
-    assert written(files, output) == want
+        output = aggregate(frame, level0(files, kernel, in_driver=False), 4)
+    assert output.kernel == kernel and written(files, output) == want
     assert output.kept is not None and set(files.list("s")) == {file.path for file in output.kept.files}
 
 
@@ -250,3 +254,19 @@ def test_rows_that_spark_cannot_read_twice_are_those_that_count(engine: weft.Eng
     (answer,) = engine.query("q").result().to_pylist()
     kept = kept_table(engine)["v"].to_pylist()
     assert (sum(kept), len(kept)) == (answer["total"], answer["n"])
+
+
+def test_a_state_elsewhere_merges_and_reads_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Files of Spark's writer and of the driver's are merged with each other, and read in ranges."""
+    catalog = f"sqlite:///{tmp_path / 'catalog.sqlite'}"
+    with weft.Engine((tmp_path / "state").as_uri(), spark=spark, catalog=catalog) as engine:
+        engine.add_stream("s", source="parquet", path="x", schema=DDL, event_time="ts", max_ahead="any", retain="forever")
+        for number in range(FAN_OUT):
+            with patch.object(keep_rows, "FEW_ROWS", 0 if number % 2 else COUNT):
+                feed(engine, "s", table(70), spark=True)
+        files = engine.state_of("s").kept.files
+        assert any(file.batch_to > file.batch_from for file in files)
+        assert sum(file.rows for file in files) == 60 * FAN_OUT
+        rows = engine.rows("s", where="v IS NOT NULL").table()
+        assert rows.num_rows == sum(1 for row in table(70).to_pylist() if row["ts"] and row["v"] is not None) * FAN_OUT
+        assert engine.rows("s").dataframe().count() == 60 * FAN_OUT

@@ -107,6 +107,8 @@ def _passed(rows: DataFrame, level0: Level0, batch_id: int, find: Find) -> Batch
     newest = max((passed.newest for passed in passes if passed.newest is not None), default=None)
     counts = (sum(passed.rows for passed in passes), sum(passed.dead for passed in passes))
     kept = None if level0.keeping is None else sum((passed.kept for passed in passes), NOTHING)
+    if level0.keeping is not None and kept == NOTHING and counts[0] > counts[1]:
+        kept = keep_rows(rows, level0.keeping, counts[0], find)
     return BatchOutput(*counts, newest, partials, in_pieces, DUCKDB, 0 if files is None else files.count, kept)
 
 

@@ -48,6 +48,8 @@ def keep_elsewhere(rows: DataFrame, keeping: Keeping) -> Kept:
     contents = session.read.format("binaryFile").load([keeping.files.uri(path) for path in written])
     answer = contents.select("path", "content").mapInArrow(partial(_described, paths), ANSWER).toArrow()
     kept = sum((Kept.decoded(payload) for payload in answer["kept"].to_pylist()), NOTHING)
+    # Spark writes a file for a partition without rows, too.
+    keeping.files.delete(file.path for file in kept.files if not file.rows)
     return Kept(tuple(file for file in kept.files if file.rows), kept.again)
 
 

@@ -76,6 +76,11 @@ class Level0:
             self.kernel = SPARK
             self._failures += 1
 
+    @property
+    def keeping_in_tasks(self) -> Keeping | None:
+        """What tasks keep of their rows; None where nothing is kept, and where they cannot write."""
+        return self.keeping if self.keeping is not None and self.keeping.by_tasks else None
+
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The network as Spark SQL."""
@@ -117,7 +122,7 @@ def _in_process(table: pa.Table, level0: Level0, room: int) -> Passed:
 
 def pass_in_tasks(rows: DataFrame, level0: Level0) -> list[Passed]:
     """Run a pass in Spark's tasks, each over its own rows."""
-    pickled, keeping = pickle.dumps(level0.work), level0.keeping
+    pickled, keeping = pickle.dumps(level0.work), level0.keeping_in_tasks
     task = partial(_run_task, pickled, sha256(pickled).digest(), room_of(rows.sparkSession), PIECE_ROWS, keeping)
     answer = asked_of(rows, level0.work, keeping).mapInArrow(task, ANSWER).toArrow()
     return list(_received(answer))
@@ -129,9 +134,10 @@ TASK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "65536"}
 
 def pass_over_files(rows: DataFrame, files: ParquetFiles, level0: Level0) -> list[Passed]:
     """Run a pass over the files of a batch, in this process or in Spark's tasks, which read them there."""
-    session, work, keeping = rows.sparkSession, level0.work, level0.keeping
+    session, work = rows.sparkSession, level0.work
     if files.held is not None:
-        return [_in_process(files.read(columns_of(work, keeping)), level0, room_of(session))]
+        return [_in_process(files.read(columns_of(work, level0.keeping)), level0, room_of(session))]
+    keeping = level0.keeping_in_tasks
     pickled = pickle.dumps(work)
     # A core works on several pieces, and what it makes of them comes together in the driver.
     room = room_of(session) // -(-len(files.pieces) // max(1, session.sparkContext.defaultParallelism))
