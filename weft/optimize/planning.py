@@ -9,12 +9,13 @@ from typing import Any
 
 from weft.algebra.windows import micros
 from weft.optimize.optimizer import Optimizer, finished_ahead
-from weft.plan.cost import node_amounts
+from weft.plan.cost import made_by_pass, node_amounts
 from weft.plan.description import describe_network
 from weft.plan.facts import Facts
 from weft.plan.finish import Family, FinishedSource, plan_finishing
+from weft.plan.match import LookedFor
 from weft.plan.network import Network, build_network
-from weft.plan.prices import SPARK
+from weft.plan.prices import DUCKDB, SPARK
 from weft.registry.registered import Registered
 from weft.store.ledger import LateReaders
 
@@ -33,7 +34,13 @@ class Plan:
         self, facts: Facts, kernel: str = SPARK, measured: Mapping[str, float] | None = None
     ) -> dict[str, dict[str, float]]:
         """Tell what each node asks of a tick by a kernel; the stream's own part is under the empty name."""
-        return node_amounts(self.network, facts, *finished_ahead(self.families), measured, kernel)
+        made = self._made_by_pass if kernel == DUCKDB else None
+        return node_amounts(self.network, facts, *finished_ahead(self.families), measured, kernel, made)
+
+    @cached_property
+    def _made_by_pass(self) -> dict[str, tuple[LookedFor, int]]:
+        """What a pass looks for: every tick is priced, and thousands of predicates stay the same."""
+        return made_by_pass(self.network)
 
     @cached_property
     def description(self) -> dict[str, Any]:

@@ -193,15 +193,20 @@ def node_amounts(
     families: Mapping[str, int],
     measured: Mapping[str, float] | None = None,
     kernel: str = SPARK,
+    made: Mapping[str, tuple[LookedFor, int]] | None = None,
 ) -> dict[str, dict[str, float]]:
     """What each node of a network asks of a tick by a kernel; the stream's own part is under the empty name.
 
-    Nodes have as many partial rows as the facts let expect, or as were measured.
+    Nodes have as many partial rows as the facts let expect, or as were measured. made: what `made_by_pass` says, where
+    somebody knows it.
     """
     estimates = estimates_for(network, facts)
     rows = {node.id: _rows(network, node, estimates) for node in network.nodes} if measured is None else measured
     width = width_of(network.base)
-    made = _made_by_pass(network) if kernel == DUCKDB else {}
+    if kernel != DUCKDB:
+        made = {}
+    elif made is None:
+        made = made_by_pass(network)
     amounts = {
         node.id: amounts_of_node(
             Load(
@@ -223,7 +228,8 @@ def node_amounts(
     return {"": amounts_of_rows(facts, tests_of(network, kernel), jobs, kernel, len(network.columns)), **amounts}
 
 
-def _made_by_pass(network: Network) -> dict[str, tuple[LookedFor, int]]:
+def made_by_pass(network: Network) -> dict[str, tuple[LookedFor, int]]:
+    """For each base node what the statement of a pass looks for that makes it, and how many nodes it makes."""
     matches = dict(network.matches)
     return in_statements(
         {

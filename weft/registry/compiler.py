@@ -44,11 +44,14 @@ class QueryCompiler:
     def knows(self, row: QueryRow) -> bool:
         """Whether this registration was compiled before."""
         known = self._compiled.get(row.name)
-        return known is not None and known.row.is_registration_of(row)
+        return known is not None and (known.row is row or known.row.is_registration_of(row))
 
     def compiled(self, row: QueryRow, declared: Declared, form: FormRow | None = None) -> Registered | RefusedQuery:
         """The query of a row, or why it is refused; from its stored form where there is a form that can be read."""
         known = self._compiled.get(row.name)
+        # Every tick asks about every query: mostly nothing has changed since the last.
+        if known is not None and known.row is row:
+            return known
         if known is None or not known.row.is_registration_of(row):
             again = self._read(row, declared, form) or self._compile(row, declared)
         elif known.row == row:
