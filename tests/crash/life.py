@@ -178,7 +178,11 @@ class Life:
         return self.engine.state_of(STREAM).batch_id + 1
 
     def live(self, *, plain: bool) -> None:
-        """Everything that is left to do, and then one empty tick, which clears up what the dead left behind."""
+        """Everything that is left to do, and then one empty tick, which clears up what the dead left behind.
+
+        How much of the past a late query gets of kept rows depends on how many were let go when it was done, and where it
+        is placed on whether a search was done by then: here neither happens by itself.
+        """
         self.engine.add_stream(
             STREAM,
             source="parquet",
@@ -189,6 +193,8 @@ class Life:
             options={"maxFilesPerTrigger": 1},
             retain=f"{RETAIN} seconds",
         )
+        weft.testing.fill_nothing(self.engine, STREAM)
+        weft.testing.stay(self.engine, STREAM)
         ends = [*(stage.before for stage in self.script.stages[1:]), self.script.ticks]
         for stage, end in zip(self.script.stages, ends, strict=True):
             if self.committed <= stage.before:

@@ -29,6 +29,7 @@ from weft.testing.inside import (
     adopted,
     around_ticks,
     costs,
+    fill_nothing,
     kinds_read,
     mark,
     move,
@@ -45,8 +46,8 @@ from weft.testing.inside import (
 # For users of Weft.
 __all__ = ["add_stream", "engine", "feed", "is_portable"]
 # For Weft's own tests.
-__all__ += ["FED", "adopted", "around_ticks", "costs", "kinds_read", "mark", "move", "next_mark", "run", "settle"]
-__all__ += ["start_anew", "stay", "ticker", "wait_for_filling", "without"]
+__all__ += ["FED", "adopted", "around_ticks", "costs", "fill_nothing", "kinds_read", "mark", "move", "next_mark"]
+__all__ += ["run", "settle", "start_anew", "stay", "ticker", "wait_for_filling", "without"]
 
 # What Spark needs for a few rows: two cores, and code that runs once is not compiled well.
 SETTINGS = {
