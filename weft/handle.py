@@ -107,6 +107,10 @@ class ContinuousQuery:
         With `begin` too, the query over that span of event time, whether a window of it or not: rows that have arrived,
         late rows if they came before its end. It is refused where neither groups nor rows are kept that say it.
         """
+        if begin is not None and end is not None:
+            held = self._read(lambda answers: answers.selected_over(begin, end))
+            if held is not None:
+                return held
         if begin is not None:
             return self._engine.asker.over(self._readable(failed=False).query, begin, end)
         return self._read(lambda answers: answers.newest() if end is None else answers.ending_at(end))
@@ -118,6 +122,8 @@ class ContinuousQuery:
         """
 
         def read(answers: Answers) -> pa.Table:
+            if answers.is_asked:
+                return answers.between(since, until)
             ends = answers.ends(since, until)
             answers.check_few(ends)
             return answers.windows(ends)
@@ -129,6 +135,10 @@ class ContinuousQuery:
 
         Windows that close while the parts are read are not among them.
         """
+        if self._read(lambda answers: answers.is_asked):
+            for span in self._read(lambda answers: answers.spans(since, until)):
+                yield self.results(*span)
+            return
         ends, most = self._read(lambda answers: (answers.ends(since, until), answers.most_at_once))
         for first in range(0, len(ends), most):
             part = ends[first : first + most]

@@ -17,6 +17,8 @@ from weft.algebra.relations import (
     Group,
     Join,
     Limit,
+    Order,
+    OrderItem,
     Over,
     Project,
     Relation,
@@ -30,8 +32,8 @@ from weft.algebra.relations import (
     limited,
     ordered,
 )
-from weft.algebra.types import BIGINT, BOOLEAN, INT
-from weft.algebra.windows import Running, Sliding
+from weft.algebra.types import BIGINT, BOOLEAN, DOUBLE, INT, TIMESTAMP
+from weft.algebra.windows import Asked, Running, Sliding
 from weft.errors import SqlError
 from weft.sql.bind import compile_query, compile_relation
 
@@ -47,6 +49,9 @@ GOLDEN = [block.given for folder in ("parse", "relations") for path in golden_fi
 def sewn(query: Query) -> Relation:
     """The tree that a query was cut from."""
     block, finish = query.block, query.finish
+    if block.selects:
+        rows = filtered(Scan(block.feed, block.window, moment=block.moment), block.where)
+        return Project(limited(ordered(rows, finish.order), finish.limit), finish.select)
     window = () if isinstance(block.window, Running) else (THE_WINDOW,)
     rows = filtered(Scan(block.feed, block.window), block.where)
     groups = filtered(grouped(rows, (*block.groups, *window), block.aggregates), finish.having)
@@ -106,7 +111,10 @@ REFUSED: dict[str, tuple[Relation, str]] = {
         Project(Group(SLIDING, (), (ROWS,)), ITEMS),
         "a window that no GROUP BY names is not supported",
     ),
-    "selection": (Project(Filter(SCAN, TCP), (SelectItem("port", PORT),)), "the query aggregates nothing"),
+    "aggregate over what is asked": (
+        Project(grouped(Scan("packets", Asked()), (PORT,), (ROWS,)), ITEMS),
+        "an aggregate over a window that is put on when somebody asks is not supported",
+    ),
 }
 
 
@@ -116,7 +124,18 @@ def test_what_the_engine_cannot_answer_is_refused(name: str) -> None:
     with pytest.raises(SqlError) as refused:
         cut(tree)
     assert refused.value.message == message
-    assert refused.value.code == ("not-an-aggregate" if name == "selection" else "unsupported-clause")
+    assert refused.value.code == "unsupported-clause"
+
+
+def test_rows_are_counted_by_all_that_the_finish_reads() -> None:
+    """Rows that are alike in these are one group; of a fraction the sign of a zero is kept beside it."""
+    load, scan = Column("load", DOUBLE), Scan("packets", Asked(), moment="ts")
+    items = (SelectItem("ts", Column("ts", TIMESTAMP)), SelectItem("load", load))
+    query = cut(Project(Limit(Order(Filter(scan, TCP), (OrderItem(PORT, True, True),)), 3), items))
+    block = query.block
+    assert block.selects and block.where == TCP and block.window == Asked() and block.aggregates == (ROWS,)
+    assert set(block.groups) == {load, PORT, Column("ts", TIMESTAMP), Call("negative_zero", (load,), BOOLEAN)}
+    assert query.finish.select == items and query.finish.limit == 3 and query.finish.having is None
 
 
 def test_a_query_of_several_blocks_names_each_feed_once() -> None:

@@ -111,7 +111,7 @@ def write_rows(folder: Path) -> None:
 def answer(found: ContinuousQuery | SqlError) -> str:
     if isinstance(found, SqlError):
         return str(found)
-    return table_text(found.results() if "window(" in found.sql else found.result())
+    return table_text(found.results() if "window(" in found.sql or "[RANGE" in found.sql else found.result())
 
 
 def compare(wanted: list[tuple[Block, str]], rewrite: bool) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.algebra.windows import Clock, Running, Sliced, Sliding, Window, duration_text, micros
+from weft.algebra.windows import Asked, Clock, Running, Side, Sliced, Sliding, Window, duration_text, micros
 from weft.sql.ddl import parse_duration
 
 SECOND = timedelta(seconds=1)
@@ -71,7 +71,8 @@ def test_a_duration_reads_back_as_itself(total: int) -> None:
     assert parse_duration(duration_text(span)) == span
 
 
-EVERY = (Sliding(range=10 * SECOND, slide=4 * SECOND), Running())
+ASKED = Asked(begin=Side(before=10 * SECOND), end=Side())
+EVERY = (Sliding(range=10 * SECOND, slide=4 * SECOND), Running(), ASKED)
 
 
 def test_the_members_of_the_sum_are_those_that_these_tests_ask() -> None:
@@ -80,12 +81,29 @@ def test_the_members_of_the_sum_are_those_that_these_tests_ask() -> None:
 
 @pytest.mark.parametrize("window", EVERY, ids=lambda window: type(window).__name__)
 def test_a_window_says_in_one_way_whether_it_has_slices(window: Window) -> None:
-    sliced = window.clock.sliced
-    assert isinstance(window, Sliced) == sliced
-    assert window.as_sliced() == ((window,) if sliced else ())
-    assert bool(window.progressions()) == bool(window.lead) == sliced
+    sliced, closes = window.clock.sliced, isinstance(window, Sliced)
+    assert bool(window.as_sliced()) == sliced and (window in window.as_sliced()) == closes
+    assert bool(window.progressions()) == sliced and bool(window.lead) == closes
     assert window.reach(None) is None and (window.reach(SECOND) is not None) == sliced
     assert hash(window) == hash(replace(window)) and window == replace(window)
+
+
+@pytest.mark.parametrize(("window", "span"), [
+    (ASKED, (90_000_000, 100_000_000)),
+    (Asked(), (None, None)),
+    (Asked(begin=Side(at=7), end=Side(at=9)), (7, 9)),
+    (Asked(begin=Side(at=7), end=Side(before=SECOND)), (7, 99_000_000)),
+])
+def test_a_window_that_is_asked_for_goes_by_the_newest_row(window: Asked, span: tuple[int | None, int | None]) -> None:
+    assert window.span(100_000_000) == span
+
+
+def test_rows_that_may_be_asked_for_are_kept_by_short_slices_for_as_long_as_that() -> None:
+    (kept,) = ASKED.as_sliced()
+    assert kept.slide == ASKED.step == 10 * SECOND / 8 and kept.range >= 10 * SECOND + kept.slide
+    assert ASKED.reach(SECOND) == micros(11 * SECOND + kept.slide)
+    assert Asked(begin=Side(at=0)).reach(SECOND) is None, "a landmark stays"
+    assert Asked().reach(SECOND) == micros(SECOND + Asked().step)
 
 
 def test_all_that_has_arrived_is_named_as_catalogs_and_explain_know_it() -> None:

@@ -13,7 +13,7 @@ from weft.sql.bind import compile_query
 
 CODES = {
     "bad-pattern", "bad-window", "duplicate-name", "forbidden-function", "misplaced-aggregate", "nested-aggregate",
-    "nondeterministic-function", "not-a-select", "not-a-stream", "not-an-aggregate", "not-grouped",
+    "nondeterministic-function", "not-a-select", "not-a-stream", "not-grouped",
     "several-statements", "syntax-error", "too-large", "unknown-column", "unknown-function", "unknown-stream",
     "unsupported-clause", "unsupported-type", "wrong-type", "bad-duration",
 }

@@ -11,9 +11,11 @@ from weft.algebra.windows import Window
 
 @dataclass(frozen=True)
 class Block:
-    """An aggregate over one feed and one window: what the network can share.
+    """An aggregate, or a selection of rows, over one feed and one window: what the network can share.
 
     `groups` are the group expressions without the window; they and the aggregates are sorted and without repeats.
+    Of selected rows `moment` is the column with their event time; the groups are then the columns of the rows, and each
+    stands for as many rows as it counts.
     """
 
     feed: str
@@ -21,6 +23,12 @@ class Block:
     groups: tuple[Expression, ...]
     where: Expression | None
     aggregates: tuple[Aggregate, ...]
+    moment: str = ""
+
+    @property
+    def selects(self) -> bool:
+        """Whether rows are selected, and none aggregated."""
+        return bool(self.moment)
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class Query:
         for block in self.blocks:
             lines += [f"stream {block.feed}", f"window {block.window}"]
             if block.groups:
-                lines.append("group " + ", ".join(map(text, block.groups)))
+                lines.append(f"{'rows of' if block.selects else 'group'} {', '.join(map(text, block.groups))}")
             if block.where is not None:
                 lines.append(f"where {text(block.where)}")
         finish = self.finish

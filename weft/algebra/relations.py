@@ -41,11 +41,15 @@ class OrderItem:
 
 @dataclass(frozen=True)
 class Scan:
-    """The rows of a feed, a stream or a table, that are in its window now; columns call it by `name`."""
+    """The rows of a feed, a stream or a table, that are in its window now; columns call it by `name`.
+
+    `moment` is the column with the event time, where rows are asked for as they came.
+    """
 
     feed: str
     window: Window = Running()
     name: str = ""
+    moment: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from weft.algebra.types import BIGINT, INTEGRAL_DIGITS, STRING, DataType
 TOTAL = frozenset("""
     and or not = < <= <=> is_null in like rlike coalesce greatest least isnan nanvl
     try_add try_subtract try_multiply try_divide try_cast
-    sign sqrt cbrt exp ln log10 log2 pow & | ^ ~ shiftleft shiftright hash xxhash64 md5 sha1 sha2 crc32
+    sign negative_zero sqrt cbrt exp ln log10 log2 pow & | ^ ~ shiftleft shiftright hash xxhash64 md5 sha1 sha2 crc32
     upper lower trim ltrim rtrim length concat concat_ws substring left right replace translate lpad rpad reverse repeat
     instr locate startswith endswith contains regexp_extract regexp_replace ascii initcap
     year quarter month day dayofweek dayofyear weekofyear hour minute second extract_second date_trunc trunc datediff

@@ -34,14 +34,14 @@ from weft.algebra.relations import (
     SetOperator,
 )
 from weft.algebra.types import DataType, decimal
-from weft.algebra.windows import MICROSECOND, Running, Sliding, micros
+from weft.algebra.windows import MICROSECOND, Asked, Running, Side, Sliding, micros
 
 FORMAT = 1
 CLASSES: Mapping[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Column, Literal, Call, Cast, Case, Aggregate, WindowPart, Slot),
-        *(Sliding, Running),
+        *(Sliding, Running, Asked, Side),
         *(Scan, Filter, Project, Group, Join, SetOperator, Over, Order, Limit, SelectItem, OrderItem),
         *(Block, Finish, Query),
     )

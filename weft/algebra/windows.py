@@ -9,7 +9,8 @@ window is a new class: mypy names the code that needs a case for it. Every windo
     reach(keep)     how far behind the watermark its rows are needed
     as_sliced()     itself where it is made of slices, to be kept with the windows that share them
 
-The windows of `Sliced` close, each at its end, and are merged from slices; the others are read as they are now.
+The windows of `Sliced` close, each at its end, and are merged from slices; the others are read as they are now: totals
+of all that has arrived, or the rows of a span that is put on when somebody asks.
 """
 
 from __future__ import annotations
@@ -151,10 +152,91 @@ class Running:
         return frozenset()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A side of a window that is put on when somebody asks: a moment, or so long before the newest row."""
+
+    at: int | None = None
+    before: timedelta = timedelta(0)
+
+    def moment(self, now: int) -> int:
+        """The moment that it means where the newest row came at `now`."""
+        return now - micros(self.before) if self.at is None else self.at
+
+    def __str__(self) -> str:
+        if self.at is not None:
+            return str(self.at)
+        return f"now - {duration_text(self.before)}" if self.before else "now"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The rows from `begin` to `end`, both included, as these are when somebody asks; without a side, all there are.
+
+    Both relative to the newest row: the window slides. A moment to begin with: a landmark. Two moments: a snapshot.
+    It never closes, so no row comes too late for it. Its rows are kept by slices, so that what is too old can go.
+    """
+
+    clock: ClassVar[Clock] = Clock.EVENT_TIME
+    lead: ClassVar[tuple[str, ...]] = ()
+
+    begin: Side | None = None
+    end: Side | None = None
+
+    def __str__(self) -> str:
+        if self.begin is None and self.end is None:
+            return "unbounded"
+        return f"from {self.begin} to {self.end}"
+
+    @property
+    def explained(self) -> str:
+        """The window as `explain` says it."""
+        return f"{self}, put on when asked"
+
+    @property
+    def length(self) -> timedelta | None:
+        """How far back it reaches from the newest row; None where it begins at a moment, or nowhere."""
+        return None if self.begin is None or self.begin.at is not None else self.begin.before
+
+    @property
+    def step(self) -> timedelta:
+        """How long the slices are that its rows are kept by."""
+        length = self.length
+        if length is None:
+            return UNBOUNDED_STEP
+        return min(UNBOUNDED_STEP, max(SHORTEST_STEP, length / STEPS))
+
+    def as_sliced(self) -> tuple[Sliced, ...]:
+        """The windows whose slices hold its rows: as long as any row can be asked for."""
+        length = self.length
+        steps = MOST_STEPS if length is None else -(-length // self.step) + 1
+        return (Sliding(range=steps * self.step, slide=self.step),)
+
+    def reach(self, keep: timedelta | None) -> int | None:
+        """How far behind the watermark rows are needed where past answers are kept that long; None for ever."""
+        if keep is None or (self.begin is not None and self.begin.at is not None):
+            return None
+        return micros(keep) + micros(self.length or timedelta(0)) + micros(self.step)
+
+    def span(self, now: int) -> tuple[int | None, int | None]:
+        """The first moment and the last, where the newest row came at `now`; None for no limit."""
+        begin, end = (None if side is None else side.moment(now) for side in (self.begin, self.end))
+        return begin, end
+
+    def progressions(self) -> frozenset[tuple[int, int]]:
+        """The edges of its slices."""
+        return frozenset({(micros(self.step), 0)})
+
+
+# Rows of a window that reaches back for so long are kept by slices of an eighth of that, of an hour at most.
+STEPS, SHORTEST_STEP, UNBOUNDED_STEP = 8, timedelta(milliseconds=1), timedelta(hours=1)
+# A century of hours: rows that are older come too late for any window.
+MOST_STEPS = 876_600
+
 Sliced = Sliding
 """The windows that are made of slices and close at their ends."""
 
-Window = Sliding | Running
+Window = Sliding | Running | Asked
 
 
 UNITS = (

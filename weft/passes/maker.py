@@ -60,7 +60,7 @@ class _PassMaker:
             if node.matches is None:
                 whole.setdefault(self._whole(node), []).append(Share(node.id))
             else:
-                others = tuple(dimension for dimension in node.dimensions if not dimension.matches)
+                others = tuple(dimension for dimension in node.keys if not dimension.matches)
                 sought.setdefault((self._time(node), others, node.statistics), []).append(node)
         lines = [Line(sql, tuple(shares)) for sql, shares in whole.items()]
         lines += [line for nodes in sought.values() for line in self._match_lines(nodes)]
@@ -77,7 +77,7 @@ class _PassMaker:
 
     def _whole(self, node: Node) -> str:
         """The partial rows of a node that every row has a part in."""
-        keys = [self._key(dimension) for dimension in node.dimensions]
+        keys = [self._key(dimension) for dimension in node.keys]
         values = [self._statistic(statistic, stored=True) for statistic in node.statistics]
         return _grouped(node, self._time(node), keys, values, ROWS)
 
@@ -117,7 +117,7 @@ class _PassMaker:
             self._statistic(kept, stored=False) if kept.name in wanted else f"CAST(NULL AS {_stored(kept)})"
             for kept in node.statistics
         ]
-        keys = [number if dimension.matches else self._key(dimension) for dimension in node.dimensions]
+        keys = [number if dimension.matches else self._key(dimension) for dimension in node.keys]
         return _grouped(node, self._time(node), keys, values, source)
 
     def _condition(self, match: Match) -> str:
@@ -196,7 +196,7 @@ class _PassMaker:
 
 def _grouped(node: Node, time: str | None, keys: list[str], values: list[str], source: str) -> str:
     """The statement of a node: its slice, where it has slices, its dimensions and its statistics."""
-    named = (NUMBER if dimension.matches else dimension.name for dimension in node.dimensions)
+    named = (NUMBER if dimension.matches else dimension.name for dimension in node.keys)
     schema = [*named, *(statistic.name for statistic in node.statistics)]
     terms = [*([] if time is None else [time]), *keys]
     columns = [*terms, *values]

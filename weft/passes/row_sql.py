@@ -28,7 +28,7 @@ def _like(renderer: Renderer, call: Call) -> str:
 
 
 def _form(form: str) -> Rule:
-    """The rule of a function that is written as a form over its arguments, each of them once."""
+    """The rule of a function that is written as a form over its arguments."""
     return lambda renderer, call: form.format(*map(renderer.sql, call.arguments))
 
 
@@ -50,6 +50,7 @@ ROW_RULES: dict[str, Rule] = {
     "endswith": _form("ends_with({0}, {1})"),
     "contains": _form("contains({0}, {1})"),
     "isnan": _form("coalesce(isnan({0}), false)"),
+    "negative_zero": _form("({0} = 0 AND signbit({0}))"),
     "datediff": _form("CAST({0} - {1} AS INTEGER)"),
     **{part: _of_day(part) for part in ("year", "quarter", "month", "day", "dayofyear")},
     **{part: _of_moment(part) for part in ("hour", "minute", "second")},

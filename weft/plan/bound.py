@@ -15,7 +15,7 @@ from math import prod
 
 from weft.algebra.expressions import Call, Case, Expression, Literal
 from weft.algebra.types import INTEGRAL_BITS
-from weft.algebra.windows import Running, Sliding
+from weft.algebra.windows import Asked, Running, Sliding
 from weft.plan.dimensions import Cut, Dimension
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
@@ -76,6 +76,11 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
         case Running():
             because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None
             return Bound(1, groups, different, because)
+        case Asked() as window:
+            reach = window.reach(keep)
+            if reach is None:
+                return Bound(None, groups, different, "its rows are kept for ever")
+            return Bound(sum(slices_over(kept, reach + delay) for kept in window.as_sliced()), groups, different)
         case Sliding() as window:
             reach = window.reach(keep)
             if reach is None:
@@ -107,7 +112,7 @@ def _groups(part: Part, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
 
 def _values(dimension: Dimension, cuts: Mapping[str, frozenset[Cut]]) -> int | None:
     """How many values a dimension can have, NULL among them; None where nobody can know."""
-    if dimension.matches:
+    if dimension.matches or dimension.ticks:
         return 1
     if dimension.cells:
         return len(cuts.get(dimension.name, ())) + 2

@@ -79,7 +79,7 @@ class Candidates:
             window = choice.shards.window
             placement = placements.get(name, AT_HOME).of(window)
             needs = choice.matched if placement.matches and choice.matched is not None else choice.shards
-            home = placement.tree, window.clock
+            home = choice.home or placement.tree, window.clock
             want(homes.setdefault(home, {}), needs)
             for part in needs.parts if choice.eager and window.clock.sliced else ():
                 ahead.setdefault((*home, part.dimensions), set()).update(window.as_sliced())
@@ -171,7 +171,7 @@ class Candidates:
         nodes = self._nodes.get(key)
         if nodes is None:
             shape = self._shapes[index]
-            home, clock = (tree if shape.in_trees else ""), shape.window.clock
+            home, clock = (tree if shape.in_trees else shape.home), shape.window.clock
             found = []
             for dimensions, asked in shape.form(matched).items():
                 name = self._names.setdefault((dimensions, home, clock), f"n{len(self._names)}")
@@ -207,8 +207,11 @@ class Candidates:
 
 
 def apart(queries: Mapping[str, Choice]) -> dict[str, Placement]:
-    """Every query by itself."""
-    return {name: Placement(f"own {name}", choice.matched is not None) for name, choice in queries.items()}
+    """Every query by itself, but for selections, which are never elsewhere."""
+    return {
+        name: Placement() if choice.home else Placement(f"own {name}", choice.matched is not None)
+        for name, choice in queries.items()
+    }
 
 
 def _union_name() -> Callable[[Dimensions, Clock, str], str]:

@@ -25,11 +25,13 @@ class Dimension:
     cuts come from the range predicates of all queries on the stream, so they are no part of the dimension's identity.
     With `matches` it is the number of a predicate that keeps the row: a row is in a group for each predicate that keeps
     it, and in none where none does. Its cuts are the numbers of the predicates that are looked for.
+    With `ticks` it is the tick that the row came with, which no row says itself.
     """
 
     expression: Expression
     cells: bool = False
     matches: bool = False
+    ticks: bool = False
 
     # Sets of dimensions are made all the time: the name is worked out once, the tree of the expression is long.
     def __hash__(self) -> int:
@@ -37,7 +39,7 @@ class Dimension:
 
     @cached_property
     def name(self) -> str:
-        kind = "c" if self.cells else _MATCHES if self.matches else "d"
+        kind = "c" if self.cells else _MATCHES if self.matches else "t" if self.ticks else "d"
         return identity(kind, text(self.expression), str(self.type))
 
     @property
@@ -47,8 +49,8 @@ class Dimension:
     @property
     def spelled(self) -> str:
         """For people: the expression as they write it, times as times."""
-        if self.matches:
-            return "matches"
+        if self.matches or self.ticks:
+            return "matches" if self.matches else "tick"
         if not self.cells:
             return spelled(self.expression)
         ordinal = self.expression
@@ -63,6 +65,10 @@ class Dimension:
 def matches_beside(names: Iterable[str]) -> Dimension:
     """The dimension of matches of the nodes that are described by these names: no other nodes have it."""
     return Dimension(Slot(identity("nodes", *names), BIGINT), matches=True)
+
+
+TICK = Dimension(Slot("tick", BIGINT), ticks=True)
+"""The tick that a row came with: rows that are selected are told apart by it, so that each is new once."""
 
 
 def keeps_rows_of(source: Iterable[str], wanted: Iterable[str]) -> bool:

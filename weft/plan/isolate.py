@@ -97,7 +97,7 @@ def _compared(expression: Expression) -> Hashable:
 
 def suspected_columns(needs: Needs) -> tuple[str, ...]:
     """The columns that decide whether a query fails on a row: of its expressions that can fail, or else of all."""
-    dimensions = [dimension.expression for part in needs.parts for dimension in part.dimensions]
+    dimensions = [dimension.expression for part in needs.parts for dimension in part.dimensions if not dimension.ticks]
     statistics = [statistic for part in needs.parts for statistic in part.statistics]
     conditions = [statistic.where for statistic in statistics if statistic.where is not None]
     matched = [] if needs.match is None else [needs.match.where]

@@ -51,7 +51,7 @@ def jobs_of(network: Network, *, apart: bool = False) -> tuple[Job, ...]:
 
 def _keys_of(node: Node) -> set[str]:
     """The grouping keys of a base node: its dimensions, and its slice or whether it has a time."""
-    return {f"time {node.clock} {node.tree}", *(dimension.name for dimension in node.dimensions)}
+    return {f"time {node.clock} {node.tree}", *(dimension.name for dimension in node.keys)}
 
 
 def packs_of(sets: Iterable[Collection[Dimension]]) -> tuple[tuple[Dimension, ...], ...]:
@@ -73,7 +73,7 @@ def packs_of(sets: Iterable[Collection[Dimension]]) -> tuple[tuple[Dimension, ..
 def keys_for(sets: Collection[Collection[Dimension]]) -> int:
     """How many grouping keys these dimension sets take in a job."""
     spared = sum(len(pack) - 1 for pack in packs_of(sets))
-    return len({dimension for dimensions in sets for dimension in dimensions}) - spared
+    return len({dimension for dimensions in sets for dimension in dimensions if not dimension.ticks}) - spared
 
 
 def _chunks(base: tuple[Node, ...]) -> list[tuple[Node, ...]]:

@@ -6,7 +6,7 @@ need the same thing say so in the same words and share it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from weft.algebra.expressions import (
     Aggregate,
     Call,
     Case,
+    Column,
     Expression,
     Literal,
     Slot,
@@ -32,10 +33,10 @@ from weft.algebra.query import Block, Query
 from weft.algebra.relations import OrderItem, SelectItem
 from weft.algebra.safety import can_fail
 from weft.algebra.size import check_written
-from weft.algebra.types import BIGINT, BOOLEAN
+from weft.algebra.types import BIGINT, BOOLEAN, TIMESTAMP
 from weft.algebra.windows import Clock, Window
 from weft.errors import SqlError
-from weft.plan.dimensions import Cut, Dimension, by_name, matches_beside
+from weft.plan.dimensions import TICK, Cut, Dimension, by_name, matches_beside
 from weft.plan.match import Match
 from weft.plan.placement import AT_HOME, Placement
 from weft.plan.shards import Sharding, Split, shard, split
@@ -84,15 +85,22 @@ class Needs:
     limit: int | None
     tree: str = ""
     match: Match | None = None
+    # Of selected rows the dimension that is their event time: a group then stands for as many rows as it counts.
+    moment: str = ""
     # The predicate as it was meant, for people; the residue says the same over slots.
     where: Expression | None = field(default=None, compare=False)
+
+    @property
+    def selects(self) -> bool:
+        """Whether rows are selected, and none aggregated."""
+        return bool(self.moment)
 
     @cached_property
     def columns(self) -> frozenset[str]:
         """The columns of the feed that it is computed from."""
         kept = (statistic for part in self.parts for statistic in part.statistics)
         expressions = [
-            *(dimension.expression for part in self.parts for dimension in part.dimensions),
+            *(dimension.expression for part in self.parts for dimension in part.dimensions if not dimension.ticks),
             *(expression for statistic in kept for expression in statistic.expressions),
             *([] if self.where is None else [self.where]),
         ]
@@ -108,9 +116,14 @@ def node_id(stream: str, dimensions: frozenset[Dimension], *, clock: Clock, tree
 def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_HOME) -> Needs:
     """Take a canonical query apart into what it needs, in the form that its placement says."""
     block, finish = query.block, query.finish
+    if block.selects:
+        placement = Placement(rows_tree(block.window), matches=True)
     groups = tuple(Dimension(_guarded(expression, block.where)) for expression in block.groups)
     originals = _carried(query)
-    over_keys = [_over_keys(expression, frozenset(block.groups)) for expression in originals]
+    # Of rows that are selected every value is kept as it came.
+    over_keys = [
+        expression if block.selects else _over_keys(expression, frozenset(block.groups)) for expression in originals
+    ]
     carried = tuple(Dimension(_guarded(expression, block.where)) for expression in over_keys)
     _check_many(len(block.aggregates), MAX_MEASURES, "aggregates")
     check_written(sum(map(catalog.written, block.aggregates)))
@@ -120,13 +133,17 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
     }
     tree = placement.of(block.window).tree
     keys_read = frozenset(groups) | frozenset(carried)
-    apart = split(block.where, groups) if placement.matches else Split((), None)
+    if block.selects:
+        apart = Split((), block.where)
+    else:
+        apart = split(block.where, groups) if placement.matches else Split((), None)
     match = _match(block, apart, keys_read, decomposed.values(), tree)
     sharding = shard(block.where, groups, whole=placement.truths) if match is None else _matching(match, apart)
-    parts = _parts(block, keys_read | sharding.dimensions, decomposed.values(), tree)
+    ticks = frozenset({TICK} if block.selects else ())
+    parts = _parts(block, keys_read | sharding.dimensions | ticks, decomposed.values(), tree)
     homes = {part.values: index for index, part in enumerate(parts)}
     keys = zip((*block.groups, *originals), (*groups, *carried), strict=True)
-    slots: dict[Expression, Slot] = {expression: Slot(dimension.name, dimension.type) for expression, dimension in keys}
+    slots: dict[Expression, Expression] = {key: Slot(dimension.name, dimension.type) for key, dimension in keys}
     measures = []
     for aggregate, made_of in decomposed.items():
         slot = Slot(identity("a", text(aggregate)), aggregate.type)
@@ -134,8 +151,10 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         measures.append(Measure(slot.name, home, made_of))
         slots[aggregate] = slot
 
+    finals = slots | _with_signs(slots) if block.selects else slots
+
     def read(expression: Expression) -> Expression:
-        return transform(expression, slots.get)
+        return transform(expression, finals.get)
 
     return Needs(
         stream=block.feed,
@@ -152,8 +171,25 @@ def analyse(query: Query, catalog: AggregateCatalog, placement: Placement = AT_H
         limit=finish.limit,
         tree=tree,
         match=match,
+        moment=Dimension(Column(block.moment, TIMESTAMP)).name if block.selects else "",
         where=block.where,
     )
+
+
+def rows_tree(window: Window) -> str:
+    """The tree of the nodes that hold selected rows: its slices are only for finding rows and letting go of them."""
+    return f"rows {window}" if window.clock.sliced else ""
+
+
+def _with_signs(slots: Mapping[Expression, Expression]) -> dict[Expression, Expression]:
+    """The columns of selected rows whose zeros have a sign: where it is kept as a truth of its own, it is put back."""
+    signed: dict[Expression, Expression] = {}
+    for key, negative in slots.items():
+        if isinstance(key, Call) and key.function == "negative_zero":
+            (column,) = key.arguments
+            zero = slots[column]
+            signed[column] = Case(((negative, Call("negate", (zero,), column.type)),), zero, column.type)
+    return signed
 
 
 def _match(
@@ -221,13 +257,17 @@ def _check_many(count: int, most: int, what: str) -> None:
 
 
 def _carried(query: Query) -> tuple[Expression, ...]:
-    """Expressions over group keys that only Spark can compute, as dimensions of their own."""
+    """Expressions over group keys that have to be computed from rows, as dimensions of their own."""
     groups = set(query.block.groups)
     carried: set[Expression] = set()
     for expression in query.finish.expressions:
-        parts = carried_parts(expression, groups)
+        # What fails on a row that is selected fails as the row comes, with the row, and not whoever reads it.
+        fails = query.block.selects and can_fail(expression)
+        parts = frozenset({expression}) if fails else carried_parts(expression, groups)
         assert parts is not None, "binding refuses what cannot be computed from aggregates"
         carried |= parts
+    if query.block.selects:
+        carried |= {Call("negative_zero", (part,), BOOLEAN) for part in carried if part.type.is_fractional}
     return tuple(sorted(carried, key=text))
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from weft.aggregates.statistics import ROW_COUNT, Statistic
 from weft.algebra.expressions import column_names, identity
 from weft.algebra.windows import Clock, Sliced
-from weft.plan.dimensions import Cut, Dimension, by_name
+from weft.plan.dimensions import TICK, Cut, Dimension, by_name
 from weft.plan.finer import Finer, NotShared
 from weft.plan.layout import Layout
 from weft.plan.match import LookedFor, Match, looked_for
@@ -38,6 +38,16 @@ class Node:
     slicing: Slicing | None = None
     # Since which batch queries that moved read it; 0 where none did.
     epoch: int = 0
+
+    @cached_property
+    def keys(self) -> tuple[Dimension, ...]:
+        """Its dimensions without the tick, which is known when its rows are computed."""
+        return tuple(dimension for dimension in self.dimensions if not dimension.ticks)
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether it holds rows that are selected, each for itself."""
+        return TICK in self.dimensions
 
     @property
     def matches(self) -> str | None:
@@ -109,7 +119,7 @@ class Network:
         matched = (match.where for _, matches in self.matches for match in matches)
         expressions = [
             *matched,
-            *(dimension.expression for node in self.base for dimension in node.dimensions),
+            *(dimension.expression for node in self.base for dimension in node.keys),
             *(part for node in self.base for kept in node.statistics for part in kept.expressions),
         ]
         return frozenset[str]().union(*map(column_names, expressions))

@@ -20,6 +20,11 @@ class Choice:
     eager: bool = False
 
     @property
+    def home(self) -> str:
+        """The only tree that it may be in; selections have no other."""
+        return self.shards.tree if self.shards.selects else ""
+
+    @property
     def forms(self) -> tuple[Needs, ...]:
         """What it needs in each form that it has."""
         return (self.shards,) if self.matched is None else (self.shards, self.matched)
@@ -35,11 +40,13 @@ class Shape:
     shards: dict[Dimensions, Wanted] = field(default_factory=dict)
     matched: dict[Dimensions, Wanted] = field(default_factory=dict)
     eager: bool = False
+    # The only tree that it may be in.
+    home: str = ""
 
     @property
     def in_trees(self) -> bool:
-        """Whether it has slices, and so a tree to be in."""
-        return self.window.clock.sliced
+        """Whether it has slices, and so a tree to be in; selected rows have a tree of their own."""
+        return self.window.clock.sliced and not self.home
 
     @property
     def can_match(self) -> bool:
@@ -62,7 +69,7 @@ def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
         key = likeness(choice)
         shape = shapes.get(key)
         if shape is None:
-            shape = shapes[key] = Shape(choice.shards.window, eager=choice.eager)
+            shape = shapes[key] = Shape(choice.shards.window, eager=choice.eager, home=choice.home)
         shape.queries.append(name)
         want(shape.shards, choice.shards)
         if choice.matched is not None:
@@ -73,7 +80,8 @@ def shapes_of(queries: Mapping[str, Choice]) -> list[Shape]:
 def likeness(choice: Choice) -> tuple[object, ...]:
     """What a placement depends on; queries that are alike in it are placed alike."""
     shards = choice.shards
-    return shards.window, choice.eager, choice.matched is None, tuple(part.dimensions for part in shards.parts)
+    sets = tuple(part.dimensions for part in shards.parts)
+    return shards.window, choice.eager, choice.matched is None, choice.home, sets
 
 
 def want(nodes: dict[Dimensions, Wanted], needs: Needs) -> None:

@@ -15,13 +15,21 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from weft.algebra.windows import Sliced, micros
+from weft.algebra.windows import Asked, Sliced, micros
 from weft.errors import EngineError
 from weft.plan.finish import FinishedSource, finished_candidates
 from weft.plan.route import Route
 from weft.read.finished import spans_of
 from weft.read.moments import Moment, datetime_of, moment_of
 from weft.read.reader import NEVER, Reader, in_one_pass, read_routes
+from weft.read.selected import (
+    changed_since,
+    refuse_selection,
+    selected_between,
+    selected_now,
+    selected_over,
+    spans_of_rows,
+)
 from weft.read.view import result_schema
 from weft.registry.registered import Registered
 from weft.segments.segment import EARLIEST, SegmentRow
@@ -45,6 +53,8 @@ class Answers:
     def window(self) -> Sliced:
         """The query's window; a query without a window is refused."""
         window = self.query.needs.window
+        if isinstance(window, Asked):
+            raise refuse_selection(self)
         if not isinstance(window, Sliced):
             raise EngineError(
                 "no-window",
@@ -52,6 +62,26 @@ class Answers:
                 hint="Use result() for its totals, changes(since=...) for what changed.",
             )
         return window
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the window is put on when somebody asks, and never closes."""
+        return isinstance(self.query.needs.window, Asked)
+
+    def between(self, since: Moment | None, until: Moment | None) -> pa.Table:
+        """Read the selected rows that came after a moment, and not after another, by event time."""
+        begin, end = (None if moment is None else moment_of(moment) + 1 for moment in (since, until))
+        return selected_between(self, begin, end)
+
+    def selected_over(self, begin: Moment, end: Moment) -> pa.Table | None:
+        """Read the selected rows of a span; None where the query selects none, or does not hold all of them."""
+        if not self.query.needs.selects:
+            return None
+        return selected_over(self, moment_of(begin), moment_of(end))
+
+    def spans(self, since: Moment | None, until: Moment | None) -> list[tuple[Moment | None, Moment | None]]:
+        """Take a span apart into spans with about as many selected rows as a call should read."""
+        return spans_of_rows(self, since, until)
 
     @property
     def in_one_pass(self) -> bool:
@@ -75,6 +105,8 @@ class Answers:
 
     def newest(self) -> pa.Table:
         """Read the newest closed window; of a query without a window, the totals."""
+        if isinstance(self.query.needs.window, Asked):
+            return selected_now(self)
         if not self.query.needs.window.clock.sliced:
             return self.totals()
         if self.state.watermark is None:
@@ -83,6 +115,8 @@ class Answers:
 
     def ending_at(self, end: Moment) -> pa.Table:
         """Read the closed window that ends at a moment."""
+        if isinstance(self.query.needs.window, Asked):
+            return selected_now(self, moment_of(end))
         if not self.query.needs.window.clock.sliced:
             hint = "Call result() without end."
             raise EngineError("no-window", f"query {self.query.name!r} has no window", hint=hint)
@@ -176,7 +210,12 @@ class Answers:
         return self._totals(None)
 
     def changes(self, after: int) -> pa.Table:
-        """Read, of a query without a window, the groups that changed after a tick, with their present totals."""
+        """Read, of a query without a window, the groups that changed after a tick, with their present totals.
+
+        Of a selection the rows that came after it, each once.
+        """
+        if self.query.needs.selects:
+            return changed_since(self, after)
         if self.query.needs.window.clock.sliced:
             hint = "Use results(since=...)."
             raise EngineError("has-window", f"query {self.query.name!r} has a window", hint=hint)

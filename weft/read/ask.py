@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from weft.algebra.windows import Sliced, micros
+from weft.algebra.windows import Asked, Sliced, micros
 from weft.errors import EngineError, StateError
 from weft.plan.bill import seconds_text
 from weft.plan.needs import Needs, analyse
@@ -22,7 +22,7 @@ from weft.plan.route import Route
 from weft.read.forms import Form, forms_of
 from weft.read.kept_rows import KeptRowsReader
 from weft.read.moments import Moment, datetime_of, moment_of
-from weft.read.reader import Reader, read_routes
+from weft.read.reader import Reader, read_routes, view_of
 from weft.read.spans import Span, Way, computes_here, held_from, read_way, ways
 from weft.read.state_reader import StateReader
 from weft.read.view import build_view, result_schema
@@ -33,6 +33,7 @@ from weft.store.state import StreamState
 
 Answer = TypeVar("Answer")
 BY_MATCHES = Placement(matches=True)
+NOTHING = "answers nothing: no row has arrived"
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,9 @@ class Asker:
             return answer(newer)
 
     def _answer(self, query: Registered, state: StreamState, at: Moment | None) -> pa.Table:
+        if isinstance(query.needs.window, Asked):
+            span = _span_asked(query.needs.window, state, at)
+            return view_of(query.needs).result.empty_table() if span is None else self._read(query, state, span)
         if not isinstance(query.needs.window, Sliced):
             return self._totals(query, state, at)
         if state.watermark is None and at is None:
@@ -118,9 +122,12 @@ class Asker:
         return self._read(query, state, _window_at(query.needs.window, state, at))
 
     def _explained(self, query: Registered, state: StreamState, at: Moment | None) -> str:
+        if isinstance(query.needs.window, Asked):
+            span = _span_asked(query.needs.window, state, at)
+            return NOTHING if span is None else explained(self._way(query, state, span), state)
         if isinstance(query.needs.window, Sliced):
             if state.watermark is None and at is None:
-                return "answers nothing: no row has arrived"
+                return NOTHING
             return explained(self._way(query, state, _window_at(query.needs.window, state, at)), state)
         totals = self._totals_of(query, state, at)
         return _explain_totals(totals, state) if isinstance(totals, Totals) else explained(totals, state)
@@ -176,6 +183,20 @@ def span_of(query: Registered, begin: Moment, end: Moment | None) -> Span:
     return Span(first, last, Span(first, last).kind)
 
 
+def _span_asked(window: Asked, state: StreamState, at: Moment | None) -> Span | None:
+    """The span of a window that is put on now, or as if the newest row had come `at` a moment; None before any row.
+
+    Without a begin it is all that is kept.
+    """
+    now = state.max_event_time if at is None else moment_of(at)
+    if now is None:
+        return None
+    begin, end = window.span(now)
+    if begin is None and state.kept.since != LATEST:
+        begin = state.kept.since
+    return Span(EARLIEST if begin is None else begin, (now if end is None else end) + 1)
+
+
 def _window_at(window: Sliced, state: StreamState, at: Moment | None) -> Span:
     """The newest closed window, or the newest that was closed at a moment."""
     watermark = EARLIEST if state.watermark is None else state.watermark
@@ -195,8 +216,8 @@ def _not_held(question: Question, span: Span) -> EngineError:
     """The error of a question that nothing stored answers, with what would."""
     state, stream = question.state, question.state.stream
     moments = [state.kept.since] if computes_here(question.in_rows) else []
-    if span.window is not None:
-        held = held_from(question.forms, state, span.window)
+    if span.sliding is not None:
+        held = held_from(question.forms, state, span.sliding)
         moments += [] if held is None else [held]
     newest = state.max_event_time
     since = min((moment for moment in moments if newest is not None and moment <= newest), default=LATEST)

@@ -23,6 +23,7 @@ from weft.passes.kernel import PassKernel
 from weft.passes.maker import pass_over
 from weft.passes.row_reader import RowPiece, RowSpan, pieces_of, read_piece
 from weft.passes.work import Pass
+from weft.plan.dimensions import TICK
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Network, Node, build_network
 from weft.segments.files import Files
@@ -164,6 +165,8 @@ def _shaped(part: pa.Table, schema: pa.Schema) -> pa.Table:
     """Partial rows of no slice as rows of a node."""
     count = part.num_rows if schema.names else 0
     fixed: dict[str, pa.Array] = {
+        # With which tick a row came is asked of no span.
+        TICK.name: pa.repeat(pa.scalar(0, pa.int64()), count),
         START: pa.repeat(pa.scalar(0, pa.int64()), count),
         LATE: pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
         LEVEL: pa.repeat(pa.scalar(0, pa.int8()), count),

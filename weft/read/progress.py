@@ -53,7 +53,8 @@ def late_rows(answers: Answers) -> int:
         synopsis = answers.state.synopses.get(stay.needs.parts[0].node)
         files = tuple(file for file in synopsis.files if file.kind == "late") if synopsis is not None else ()
         if files:
-            counted = f"{WATERMARK} >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{window}'"
+            (kind,) = window.as_sliced()
+            counted = f"{WATERMARK} >= {oldest} AND batch >= {max(first, stay.since)} AND \"window\" = '{kind}'"
             counted += f" AND batch < {stay.until}" if stay.until is not None else ""
             schema = ledger_schema(stay.needs.parts[0].dimensions)
             ledgers = Selection((Source(files, counted),), tuple(schema.names), schema)

@@ -22,6 +22,7 @@ from weft.plan.finish import MAX_OVERLAP
 from weft.plan.needs import Needs
 from weft.plan.route import Route, Stocked, route
 from weft.read.finished import Span
+from weft.read.rows_view import build_rows_view
 from weft.read.view import View, build_view, columns_of, part_schema
 from weft.registry.registered import Registered, Stay
 from weft.segments.cache import RESULT_BYTES, Recent
@@ -209,11 +210,21 @@ class _Viewed:
 
 def _build_view(viewed: _Viewed, filtered: bool, changes: bool) -> View:
     needs = viewed.query.needs
-    return build_view(replace(needs, residue=None) if filtered else needs, changes=changes)
+    return view_of(replace(needs, residue=None) if filtered else needs, changes=changes)
+
+
+def view_of(needs: Needs, *, changes: bool = False) -> View:
+    """Build the view of a query that selects rows, or aggregates them."""
+    return (build_rows_view if needs.selects else build_view)(needs, changes=changes)
 
 
 def read_routes(needs: Needs, state: StreamState) -> tuple[Route, ...]:
-    """Choose the node that every part of the query is read from; a part without any stored node is read as empty."""
+    """Choose the node that every part of the query is read from; a part without any stored node is read as empty.
+
+    So is a match before ticks look for it: where a node of matches has no rows, others may have looked for nothing.
+    """
+    if needs.match is not None:
+        return tuple(Route(part.node, NEVER) for part in needs.parts)
     stock = stock_of(state)
     return tuple(route(needs, part, stock) or Route(part.node, NEVER) for part in needs.parts)
 

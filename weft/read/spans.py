@@ -14,7 +14,7 @@ from datetime import timedelta
 
 import pyarrow as pa
 
-from weft.algebra.windows import MICROSECOND, Sliced, Sliding
+from weft.algebra.windows import MICROSECOND, Asked, Sliced, Sliding
 from weft.backend.interface import BackendError, Rows, Selection, Source
 from weft.passes.row_reader import RowSpan
 from weft.plan.dimensions import keeps_rows_of
@@ -22,8 +22,8 @@ from weft.plan.layout import Layout
 from weft.plan.needs import Needs, Part
 from weft.read.forms import Form
 from weft.read.kept_rows import KeptRowsReader, OnlySpark, pass_of
-from weft.read.reader import Reader, explain_failure
-from weft.read.view import build_view, part_schema
+from weft.read.reader import Reader, explain_failure, view_of
+from weft.read.view import part_schema
 from weft.segments.rows import END
 from weft.segments.segment import EARLIEST, LATEST, SegmentRow
 from weft.store.source import window_rows
@@ -35,11 +35,11 @@ STATEMENT, FILE, PARTIAL, PASS, ROW = 4e-3, 3e-4, 1.5e-7, 2e-2, 2.5e-7
 
 @dataclass(frozen=True)
 class Span:
-    """The moments from `begin` to before `end`, a window of the kind `window`, which is None for all that arrived."""
+    """The moments from `begin` to before `end`, a window of the kind `sliding`, which is None for all that arrived."""
 
     begin: int = EARLIEST
     end: int = LATEST
-    window: Sliced | None = None
+    sliding: Sliced | None = None
 
     @property
     def kind(self) -> Sliding:
@@ -50,7 +50,12 @@ class Span:
 
     def shown(self, needs: Needs) -> Needs:
         """The query over this span alone."""
-        return replace(needs, window=self.kind) if needs.window.clock.sliced else needs
+        closes = needs.window.clock.sliced and not isinstance(needs.window, Asked)
+        return replace(needs, window=self.kind) if closes else needs
+
+    def closes(self, needs: Needs) -> int:
+        """The moment from which on rows come too late for the span; never for a window that is put on when asked."""
+        return LATEST if isinstance(needs.window, Asked) else self.end
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,13 @@ class Way:
 
 def ways(forms: Iterable[Form], in_rows: Needs, state: StreamState, span: Span) -> Iterator[Way]:
     """The ways to answer a span, by the forms that nodes may have; `in_rows` is the form for kept rows alone."""
-    every = list(forms)
-    for form in every:
-        yield from _by_nodes(form, state, span)
+    # Rows that are selected are stored for whoever selects them, and read by their own query.
+    for form in [] if in_rows.selects else list(forms):
+        # That a node has no rows of a match does not say that anybody looked for it.
+        if form.needs.match is None:
+            yield from _by_nodes(form, state, span)
     if state.kept.since <= span.begin and computes_here(in_rows):
-        yield Way(span, Form(in_rows), ragged=(RowSpan(span.begin, span.end, span.end),))
+        yield Way(span, Form(in_rows), ragged=(RowSpan(span.begin, span.end, span.closes(in_rows)),))
 
 
 def computes_here(needs: Needs) -> bool:
@@ -96,7 +103,7 @@ def computes_here(needs: Needs) -> bool:
 
 def _by_nodes(form: Form, state: StreamState, span: Span) -> Iterator[Way]:
     """The cheapest way by nodes alone, and the cheapest way by nodes between edges and rows beside."""
-    dropped = state.dropped if span.window is None else state.dropped_until(span.window)
+    dropped = state.dropped if span.sliding is None else state.dropped_until(span.sliding)
     whole: list[Synopsis] = []
     inner: list[tuple[Synopsis, tuple[int, int]]] = []
     for part in form.needs.parts:
@@ -194,7 +201,7 @@ def _whole_from(node: Synopsis, needs: Needs, part: Part, state: StreamState, wi
 def read_way(way: Way, state: StreamState, reader: Reader, kept: KeptRowsReader) -> pa.Table:
     """The answer."""
     form, span = way.form, way.span
-    view = build_view(span.shown(form.needs))
+    view = view_of(span.shown(form.needs))
     rows = _of_kept_rows(way, state, kept) if way.ragged else {}
     beside = tuple((sql, name) for name, sql in form.computed.items())
     parts = []

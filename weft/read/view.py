@@ -186,7 +186,7 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     if changes:
         lead = ["tick"]
     having = f" WHERE {duck_sql(needs.having, slots)}" if needs.having is not None else ""
-    order, added = _order(needs, slots)
+    order, added = order_terms(needs, slots)
     if added:
         source, having = f"(SELECT *, {', '.join(added)} FROM {source}{having})", ""
     # Ties must not depend on what else is registered: they go by the keys.
@@ -202,7 +202,7 @@ def _final(needs: Needs, keys: Sequence[str], *, changes: bool) -> str:
     return f"SELECT {', '.join([*lead, *columns])} FROM {source}{having}{limit}{ordered}"
 
 
-def _order(needs: Needs, slots: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def order_terms(needs: Needs, slots: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Write the terms of ORDER BY, and the columns that must be added for them.
 
     DuckDB orders by no constant, and in a window by nothing that may fail, as a ratio may; columns are neither.

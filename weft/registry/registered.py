@@ -99,7 +99,8 @@ class Registered:
             self.needs if self.placement == form else analyse(self.query, self.aggregates, form)
             for form in _FORMS
         )
-        return Choice(in_shards, None if in_matches.match is None else in_matches, self.eager)
+        has_forms = in_matches.match is not None and not in_matches.selects
+        return Choice(in_shards, in_matches if has_forms else None, self.eager)
 
     @cached_property
     def stays(self) -> tuple[Stay, ...]:

@@ -159,7 +159,7 @@ def _partial(rows: pa.Table, node: Node, statement: Statement, batch_id: int) ->
         start,
         pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
         pa.repeat(pa.scalar(0, pa.int8()), count),
-        *(_values(rows, dimension, statement.keys) for dimension in node.dimensions),
+        *(batch if key.ticks else _values(rows, key, statement.keys) for key in node.dimensions),
     ]
     computed = [statistic.name for statistic in node.statistics if statistic in statement.statistics]
     return pa.table([*columns, *(rows[name] for name in computed)], names=[*names, *computed])

@@ -24,6 +24,7 @@ from weft.passes.kernel import Passed, kernel_of_process
 from weft.passes.maker import pass_over
 from weft.passes.texts import checked_texts
 from weft.passes.work import Pass
+from weft.plan.dimensions import TICK
 from weft.plan.network import Network, Node
 from weft.plan.prices import SPARK
 from weft.segments.kept import MOMENT
@@ -204,6 +205,7 @@ def _shaped(part: pa.Table, node: Node, schema: pa.Schema, batch_id: int) -> pa.
     """Partial rows as they are stored: with their slice or tick, on time, of no block."""
     count = part.num_rows
     fixed = {
+        TICK.name: pa.repeat(pa.scalar(batch_id, pa.int64()), count),
         START: part["start"] if node.clock.sliced else pa.repeat(pa.scalar(batch_id, pa.int64()), count),
         LATE: pa.repeat(pa.scalar(ON_TIME, pa.int64()), count),
         LEVEL: pa.repeat(pa.scalar(0, pa.int8()), count),

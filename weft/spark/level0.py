@@ -43,7 +43,7 @@ class Keys:
     def columns(self, node: Node) -> list[str]:
         """The columns that a node's rows are grouped by."""
         time = self.slices[node.tree] if node.clock.sliced else TIMED
-        return list(dict.fromkeys([time, *map(self.column, node.dimensions)]))
+        return list(dict.fromkeys([time, *map(self.column, node.keys)]))
 
     def column(self, dimension: Dimension) -> str:
         """The column that holds a dimension: its pack, or a column of its own."""
@@ -82,7 +82,7 @@ def statements(network: Network, *, apart: bool = False) -> tuple[Statement, ...
 
 def _statement(network: Network, job: Job) -> Statement:
     nodes, statistics = job.nodes, job.statistics
-    packs = packs_of([node.dimensions for node in nodes])
+    packs = packs_of([node.keys for node in nodes])
     keys = Keys(_slice_columns(nodes), {f"{PACK}{index}": pack for index, pack in enumerate(packs)})
     columns_of = {node.id: keys.columns(node) for node in nodes}
     present = sorted({column for columns in columns_of.values() for column in columns})
@@ -119,7 +119,7 @@ def _grouping_id(keys: list[str], present: list[str]) -> int:
 def _rows(network: Network, nodes: tuple[Node, ...], keys: Keys, statistics: Iterable[Statistic]) -> str:
     """The subquery that gives every row its slices, its dimensions and the arguments of its statistics."""
     cuts = dict(network.cuts)
-    dimensions = sorted({dimension for node in nodes for dimension in node.dimensions}, key=lambda item: item.name)
+    dimensions = sorted({dimension for node in nodes for dimension in node.keys}, key=lambda item: item.name)
     cell_searches = [_cell(item, cuts.get(item.name, ())) for item in dimensions if item.cells]
     slice_searches = []
     slicings = {node.tree: node.slicing for node in nodes if node.slicing is not None}

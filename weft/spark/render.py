@@ -146,6 +146,8 @@ _FORMS: dict[str, Callable[[Call, Sequence[str]], str]] = {
     "^": lambda _, arguments: f"({arguments[0]} ^ {arguments[1]})",
     "~": lambda _, arguments: f"(~ {arguments[0]})",
     "negate": lambda _, arguments: f"(- {arguments[0]})",
+    # No query calls this: rows that are selected keep their zeros apart by it.
+    "negative_zero": lambda _, arguments: f"({arguments[0]} = 0 AND CAST({arguments[0]} AS STRING) = '-0.0')",
     "extract_second": lambda _, arguments: f"extract(SECOND FROM {arguments[0]})",
     "try_cast": lambda call, arguments: f"try_cast({arguments[0]} AS {spark_type(call.type)})",
 }

@@ -39,7 +39,7 @@ def bounded(sql: str, statement: Statement, session: SparkSession) -> str:
 
 def width_of(statement: Statement) -> int:
     """How many bytes a row of a statement's answer has, about: every row has all columns."""
-    keys = {key.name: key.type.name for node in statement.sets.values() for key in node.dimensions}
+    keys = {key.name: key.type.name for node in statement.sets.values() for key in node.keys}
     kinds = [*keys.values(), *(statistic.type.name for statistic in statement.statistics)]
     return OWN_BYTES + sum(STRING_BYTES if kind == "string" else VALUE_BYTES for kind in kinds)
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from weft.algebra.canonical import canonical
 from weft.algebra.coercion import implicit
-from weft.algebra.cut import aggregates_nothing, cut
+from weft.algebra.cut import cut
 from weft.algebra.expressions import Aggregate, Expression, WindowPart, text, walk
 from weft.algebra.finals import HINT, carried_parts
 from weft.algebra.literals import is_whole
@@ -32,16 +32,18 @@ from weft.algebra.relations import (
 from weft.algebra.schema import AggregateTypes, FeedSchema
 from weft.algebra.size import check_written, size
 from weft.algebra.types import BOOLEAN, VOID, DataType
-from weft.algebra.windows import Running, Window
+from weft.algebra.windows import Asked, Running, Window
 from weft.errors import SqlError
 from weft.sql.expression_binder import ExpressionBinder, has_aggregate
 from weft.sql.groups import Groups
 from weft.sql.guard import position_of, too_deep
 from weft.sql.names import name_of
 from weft.sql.parse import parse_expression, parse_select
+from weft.sql.rows import with_event_time, without_stars
 from weft.sql.scope import Scope, known_names_hint
 from weft.sql.texts import position_at
 from weft.sql.window_call import window_of
+from weft.sql.window_clause import WindowClause
 from weft.sql.words import unsupported
 
 MAX_NAME = 255
@@ -56,7 +58,7 @@ def compile_query(sql: str, feeds: Mapping[str, FeedSchema], aggregates: Aggrega
 def compile_relation(sql: str, feeds: Mapping[str, FeedSchema], aggregates: AggregateTypes) -> Project:
     """The canonical tree of a text."""
     try:
-        return _QueryBinder(sql, parse_select(sql), feeds, aggregates).relation()
+        return _QueryBinder(sql, *parse_select(sql), feeds, aggregates).relation()
     except RecursionError:
         raise too_deep() from None
 
@@ -72,14 +74,16 @@ def compile_expression(sql: str, columns: Mapping[str, DataType], aggregates: Ag
 class _QueryBinder:
     """Binds the SELECT of a text, clause by clause, to a relation."""
 
-    def __init__(self, sql: str, select: exp.Select, feeds: Mapping[str, FeedSchema],
+    def __init__(self, sql: str, select: exp.Select, clause: WindowClause | None, feeds: Mapping[str, FeedSchema],
                  aggregates: AggregateTypes) -> None:
         self.sql = sql
         self.select = select
         self.feed, qualifiers = self._from(feeds)
+        select.set("expressions", without_stars(sql, select.expressions, self.feed, qualifiers))
         self.aggregates = aggregates.over(self.feed.event_time)
         self.scope = Scope(self.feed.columns, qualifiers, unusable=self.feed.unusable)
-        self.window: Window = Running()
+        self.clause = clause
+        self.window: Window = Running() if clause is None else clause.window
         self.parts = 0
 
     def relation(self) -> Project:
@@ -91,9 +95,13 @@ class _QueryBinder:
         having_scope = replace(self.scope, aliases=self._aliases(bound))
         having = self._condition("having", "", having_scope)
         order = self._order(bound, having_scope)
-        if not groups.expressions and not self.windowed and not self.select.args.get("having") \
-                and not any(map(has_aggregate, bound)):
-            raise aggregates_nothing(position_of(self.sql, self.select.expressions[0]))
+        aggregates = any(map(has_aggregate, (*bound, *(expression for expression, *_ in order))))
+        selects = not aggregates and having is None and self.select.args.get("group") is None
+        if self.select.args.get("distinct") is not None:
+            groups = self._distinct(bound, selects)
+        elif selects:
+            return self._selection(where, names, bound, order)
+        self._check_clause(groups)
         rows = filtered(Scan(self.feed.name, self.window), where and canonical(where))
         items = tuple(SelectItem(name, self._final(groups, expression, node))
                       for name, expression, node in zip(names, bound, self.select.expressions, strict=True))
@@ -103,10 +111,41 @@ class _QueryBinder:
         limit = self._limit()
         finals = [*(item.expression for item in items), *([final_having] if final_having else []),
                   *(key.expression for key in keys)]
-        aggregates = {part for final in finals for part in walk(final) if isinstance(part, Aggregate)}
-        by = (*groups.expressions, THE_WINDOW) if self.windowed else groups.expressions
-        result = filtered(grouped(rows, by, aggregates), final_having)
+        measures = {part for final in finals for part in walk(final) if isinstance(part, Aggregate)}
+        # A window beside the stream is no group: without any there is a row for rows that are none, too.
+        by = (*groups.expressions, THE_WINDOW) if self.windowed and self.clause is None else groups.expressions
+        result = filtered(grouped(rows, by, measures), final_having)
         return Project(limited(ordered(result, keys), limit), items)
+
+    def _selection(self, where: Expression | None, names: list[str], bound: list[Expression],
+                   order: list[tuple[Expression, exp.Expr, bool, bool]]) -> Project:
+        """Rows as they came; without a window of its own, all that are kept."""
+        window = Asked() if self.clause is None else self.clause.window
+        rows = filtered(Scan(self.feed.name, window, moment=self.feed.event_time), where and canonical(where))
+        items = tuple(SelectItem(name, canonical(item)) for name, item in zip(names, bound, strict=True))
+        keys = tuple(OrderItem(canonical(key), ascending, nulls_first) for key, _, ascending, nulls_first in order)
+        return Project(limited(ordered(rows, keys), self._limit()), with_event_time(items, self.feed))
+
+    def _check_clause(self, groups: Groups) -> None:
+        """Refuse what nobody answers of a window that is written beside the stream."""
+        if self.clause is None:
+            return
+        at = position_at(self.sql, self.clause.offset)
+        if isinstance(self.window, Asked):
+            raise SqlError("unsupported-clause", "an aggregate over a window that is put on when somebody asks is not "
+                           "supported", position=at, hint="Use [RANGE ..] or GROUP BY window(..), or select rows.")
+        if not groups.expressions:
+            raise SqlError("unsupported-clause", "an aggregate over a window without GROUP BY is not supported",
+                           position=at, hint="Write GROUP BY window(..): it has no row for a window without rows.")
+
+    def _distinct(self, bound: list[Expression], selects: bool) -> Groups:
+        """SELECT DISTINCT groups by all that it selects."""
+        distinct = self.select.args["distinct"]
+        if not selects or distinct.args.get("on"):
+            raise SqlError("unsupported-clause", "SELECT DISTINCT beside GROUP BY or an aggregate is not supported",
+                           hint="Groups are distinct already; leave DISTINCT out.",
+                           position=position_of(self.sql, self.select.expressions[0]))
+        return Groups(tuple(sorted({canonical(expression) for expression in bound}, key=text)))
 
     def _final(self, groups: Groups, expression: Expression, node: exp.Expr) -> Expression:
         """The expression over groups; refused where it needs more of an aggregate than readers can compute."""
@@ -227,7 +266,7 @@ class _QueryBinder:
 
     def _set_window(self, node: exp.Anonymous) -> None:
         if self.windowed:
-            raise SqlError("bad-window", "a query has at most one window", position=position_of(self.sql, node),
+            raise SqlError("bad-window", "a query has a single window", position=position_of(self.sql, node),
                            hint="Register one query for each window.")
         self.window = window_of(self.sql, node, self.scope, self.feed)
 

@@ -20,6 +20,7 @@ from weft.errors import SqlError
 from weft.sql.guard import check_tokens, check_tree, position_of, too_deep
 from weft.sql.precedence import WRITTEN, check_precedence
 from weft.sql.texts import check_size, position_at
+from weft.sql.window_clause import WindowClause, take_window
 from weft.sql.words import HINTS, keep_words, unsupported
 
 
@@ -63,7 +64,6 @@ REFUSED_PARTS = {
     "with_": "WITH (a common table expression)",
     "kind": "SELECT AS STRUCT",
     "hint": "a hint",
-    "distinct": "SELECT DISTINCT",
     "into": "INTO",
     "exclude": "EXCEPT in SELECT",
     "operation_modifiers": "SELECT ALL or a modifier after SELECT",
@@ -86,11 +86,11 @@ REFUSED_PARTS = {
     "options": "OPTION",
     "for_": "FOR",
 }
-SUPPORTED_PARTS = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+SUPPORTED_PARTS = {"expressions", "distinct", "from_", "where", "group", "having", "order", "limit"}
 
 
-def parse_select(sql: str) -> exp.Select:
-    """The only SELECT that a text holds."""
+def parse_select(sql: str) -> tuple[exp.Select, WindowClause | None]:
+    """The only SELECT that a text holds, and the window that is written beside its stream."""
     tokens = _tokens(sql)
     first = tokens[0]
     if first.token_type is not TokenType.SELECT:
@@ -98,20 +98,21 @@ def parse_select(sql: str) -> exp.Select:
             raise unsupported(sql, FIRST_WORDS[first.token_type], first.start)
         raise SqlError("not-a-select", f"a query starts with SELECT, not with {first.text[:40]!r}",
                        hint="Only SELECT queries can be registered.", position=position_at(sql, first.start))
+    tokens, clause = take_window(sql, tokens)
     keep_words(sql, tokens)
     tree = _parse(sql, tokens, expression=False)
     if not isinstance(tree, exp.Select):
         raise SqlError("not-a-select", "the text is not a SELECT query", hint="Only SELECT queries can be registered.")
     for part, value in tree.args.items():
         if value and part not in SUPPORTED_PARTS:
-            clause = REFUSED_PARTS.get(part, part.upper())
+            refused = REFUSED_PARTS.get(part, part.upper())
             node = value[0] if isinstance(value, list) else value
             at = position_of(sql, node) if isinstance(node, exp.Expr) else None
-            raise SqlError("unsupported-clause", f"{clause} is not supported", hint=HINTS.get(clause, ""),
+            raise SqlError("unsupported-clause", f"{refused} is not supported", hint=HINTS.get(refused, ""),
                            position=at or position_at(sql, first.start))
     if not tree.expressions:
         raise SqlError("syntax-error", "SELECT names no columns", position=position_at(sql, first.end + 1))
-    return tree
+    return tree, clause
 
 
 def parse_expression(sql: str) -> exp.Expr:

@@ -36,6 +36,12 @@ def _window(node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> Sliding:
     times = [_duration(part) for part in arguments[1:]]
     span, slide = times[0], times[min(1, len(times) - 1)]
     start = times[2] if len(times) > 2 else timedelta(0)
+    check_sliding(span, slide)
+    return Sliding(range=span, slide=slide, start=start)
+
+
+def check_sliding(span: timedelta, slide: timedelta) -> None:
+    """Refuse lengths that no sliding window has."""
     if span <= timedelta(0) or slide <= timedelta(0):
         raise SqlError("bad-window", "the range and the slide of a window must be longer than nothing")
     if slide > span:
@@ -43,7 +49,6 @@ def _window(node: exp.Anonymous, scope: Scope, feed: FeedSchema) -> Sliding:
                        hint="Rows between two windows would be lost; swap the two.")
     if micros(span) // micros(slide) > MAX_OVERLAP:
         raise SqlError("bad-window", f"a row would be in more than {MAX_OVERLAP:,} windows", hint="Use a longer slide.")
-    return Sliding(range=span, slide=slide, start=start)
 
 
 def _duration(node: exp.Expr) -> timedelta:

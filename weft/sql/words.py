@@ -66,9 +66,8 @@ REFUSED = {
 # `offset` and `values` are names, unless what makes a clause of them follows.
 NAMES = {TokenType.OFFSET: TokenType.NUMBER, TokenType.VALUES: TokenType.L_PAREN}
 # Words that make a clause only behind another.
-CLAUSES = {"ALL": {TokenType.GROUP_BY}, "DISTINCT": {TokenType.SELECT}}
+CLAUSES = {"ALL": {TokenType.GROUP_BY}}
 HINTS = {
-    "SELECT DISTINCT": "Write the columns in GROUP BY instead.",
     "JOIN": "A query reads one stream; join before the stream is added.",
     "a hint": "Weft plans the work itself; remove the hint.",
     "a parameter": "Write the value itself.",

@@ -11,7 +11,7 @@ from weft.errors import StateError
 from weft.plan.description import describe_node
 from weft.plan.dimensions import keeps_rows_of
 from weft.plan.layout import complete_from
-from weft.plan.needs import Needs
+from weft.plan.needs import Needs, Part
 from weft.plan.network import Network, Node
 from weft.segments.rows import LEVEL, STRAGGLER, row_schema
 from weft.segments.segment import EARLIEST, LATEST, SegmentRow
@@ -72,18 +72,42 @@ def changed_nodes(network: Network, state: StreamState) -> list[NodeRow]:
     return changed
 
 
-def activate(waiting: Mapping[str, Needs], state: StreamState, batch_id: int) -> dict[str, tuple[int, int]]:
-    """Tell, for queries that take effect with a batch, the batch and the moment from which their windows are whole."""
+LookedFor = Mapping[tuple[str, int], int]
+"""For the matches of nodes that ticks looked for already, by node and number, the moment from which on they did."""
+
+
+def activate(
+    waiting: Mapping[str, Needs], state: StreamState, batch_id: int, before: StreamState, known: LookedFor
+) -> dict[str, tuple[int, int]]:
+    """Tell, for queries that take effect with a batch, the batch and the moment from which their windows are whole.
+
+    `before` is the state without the batch. A node of matches has no file for a tick in which none kept a row: that
+    tells nothing of a match that nobody looked for, which begins with this batch.
+    """
     read = {part.node for needs in waiting.values() for part in needs.parts}
     held = {name: state.held(state.synopses[name]) for name in read}
     since = {}
     for name, needs in waiting.items():
         moments = (
-            complete_from(needs, part, state.synopses[part.node].complete_from, held[part.node])
+            max(
+                # Selected rows tell their own moments: those before the match may be in slices of those after it.
+                complete_from(
+                    needs, part, state.synopses[part.node].complete_from, () if needs.selects else held[part.node]
+                ),
+                _sought_from(needs, part, before, batch_id, known),
+            )
             for part in needs.parts
         )
         since[name] = (batch_id, max(state.dropped_until(needs.window), *moments))
     return since
+
+
+def _sought_from(needs: Needs, part: Part, before: StreamState, batch_id: int, known: LookedFor) -> int:
+    """The moment from which on the match of a query was looked for, if it has one."""
+    if needs.match is None or before.batch_id < 0:
+        return EARLIEST
+    now = _after(before.max_event_time) if needs.window.clock.sliced else batch_id
+    return min(now, known.get((part.node, needs.match.number), now))
 
 
 def _describe(node: Node) -> dict[str, object]:

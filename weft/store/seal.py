@@ -210,7 +210,8 @@ def _expired(synopsis: Synopsis, watermark: int | None, retention: int | None) -
 
 def _heights(synopsis: Synopsis, node: Node, sealed: int) -> tuple[int, ...]:
     """Return the heights of all levels that the longest window can use; a new level starts at the sealed moment."""
-    longest = max((micros(window.range) for window in node.windows), default=0)
+    # Rows do not come together however long a block is.
+    longest = 0 if node.holds_rows else max((micros(window.range) for window in node.windows), default=0)
     levels = useful_levels(synopsis.unit, longest)
     missing = max(0, levels - len(synopsis.heights))
     return (*synopsis.heights, *(sealed for _ in range(missing)))

@@ -106,9 +106,8 @@ class StreamState:
 
     def dropped_until(self, window: Window) -> int:
         """Before this moment, rows may be missing that windows of this kind would have counted."""
-        return max(
-            (end for kinds, end in self.drops if window.clock.sliced and str(window) not in kinds), default=EARLIEST
-        )
+        own = frozenset(map(str, window.as_sliced()))
+        return max((end for kinds, end in self.drops if own and not own <= kinds), default=EARLIEST)
 
     @property
     def dropped(self) -> int:

@@ -162,7 +162,7 @@ def publish(
         computed = (query for query in known if query is not None and query.from_batch is not None)
         counted = [query for query in computed if query.status != FAILED]
         writer.update_queries(_moved_later(plan.queries, counted, row) | _left_out(plan.queries, counted))
-        since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), after)
+        since = _taking_effect(plan.queries, writer.waiting_queries(state.stream), state, after)
         writer.update_queries(since)
         revision = writer.revision()
         writer.delete_nodes([node for node in state.synopses if node not in network.with_files])
@@ -203,15 +203,27 @@ def publish_finished(
 
 
 def _taking_effect(
-    planned: Mapping[str, Registered], waiting: Iterable[QueryRow], after: StreamState
+    planned: Mapping[str, Registered], waiting: Iterable[QueryRow], before: StreamState, after: StreamState
 ) -> dict[str, QueryChange]:
     """The queries that this tick is the first of, and what their rows say from now on."""
     needs = {name: query.needs for name, query in _waiting(planned, waiting).items()}
-    since = activate(needs, after, after.batch_id)
+    since = activate(needs, after, after.batch_id, before, _looked_for(planned) if needs else {})
     return {
         name: {"from_batch": first, "complete_from": moment, "status": "running"}
         for name, (first, moment) in since.items()
     }
+
+
+def _looked_for(planned: Mapping[str, Registered]) -> dict[tuple[str, int], int]:
+    """The matches that ticks before this tick looked for, by node, each with the moment from which on."""
+    known: dict[tuple[str, int], int] = {}
+    for query in planned.values():
+        match, since = query.needs.match, query.row.complete_from
+        if match is not None and query.row.from_batch is not None and since is not None and not query.pasts:
+            for part in query.needs.parts:
+                key = part.node, match.number
+                known[key] = min(since, known.get(key, since))
+    return known
 
 
 def _waiting(planned: Mapping[str, Registered], waiting: Iterable[QueryRow]) -> dict[str, Registered]:

@@ -1,18 +1,8 @@
 -- What a query cannot have is named, clause by clause.
-SELECT DISTINCT saddr FROM packets
-----
-[unsupported-clause] SELECT DISTINCT is not supported (line 1, column 8)
-  hint: Write the columns in GROUP BY instead.
-====
-SELECT * FROM packets
-----
-[unsupported-clause] SELECT * is not supported (line 1, column 8)
-  hint: Name the columns.
-====
 SELECT packets.*, count(*) FROM packets
 ----
-[unsupported-clause] SELECT * is not supported (line 1, column 8)
-  hint: Name the columns.
+[not-grouped] the column 'ts' is neither grouped nor aggregated (line 1, column 16)
+  hint: Add ts to GROUP BY, or aggregate it: max(ts).
 ====
 SELECT count(*) FROM packets JOIN trades ON TRUE
 ----
@@ -275,3 +265,26 @@ SELECT count(*) FROM packets WHERE saddr = X'41'
 SELECT count(*) FROM packets FOR UPDATE
 ----
 [syntax-error] cannot parse the text: this was not expected here, near 'UPDATE' (line 1, column 34)
+====
+SELECT DISTINCT saddr, count(*) FROM packets GROUP BY saddr
+----
+[unsupported-clause] SELECT DISTINCT beside GROUP BY or an aggregate is not supported (line 1, column 17)
+  hint: Groups are distinct already; leave DISTINCT out.
+====
+SELECT DISTINCT ON (saddr) saddr, port FROM packets
+----
+[unknown-function] there is no function 'on' (line 1, column 17)
+  hint: docs/sql.md lists the functions.
+====
+SELECT * EXCEPT (saddr) FROM packets
+----
+[unsupported-clause] EXCEPT is not supported (line 1, column 10)
+====
+SELECT q.* FROM packets p
+----
+[unknown-column] there is nothing called 'q' in FROM (line 1, column 8)
+====
+SELECT saddr, count(*) FROM packets BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW) GROUP BY saddr
+----
+[unsupported-clause] an aggregate over a window that is put on when somebody asks is not supported (line 1, column 37)
+  hint: Use [RANGE ..] or GROUP BY window(..), or select rows.

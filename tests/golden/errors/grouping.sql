@@ -14,21 +14,6 @@ SELECT saddr, count(*) + port AS x FROM packets GROUP BY saddr
 [not-grouped] the column 'port' is neither grouped nor aggregated (line 1, column 26)
   hint: Add port to GROUP BY, or aggregate it: max(port).
 ====
-SELECT length FROM packets
-----
-[not-an-aggregate] the query aggregates nothing (line 1, column 8)
-  hint: Use an aggregate such as count(*), or GROUP BY.
-====
-SELECT length + 1 AS x FROM packets WHERE length > 5
-----
-[not-an-aggregate] the query aggregates nothing (line 1, column 8)
-  hint: Use an aggregate such as count(*), or GROUP BY.
-====
-SELECT 1 AS one FROM packets
-----
-[not-an-aggregate] the query aggregates nothing (line 1, column 8)
-  hint: Use an aggregate such as count(*), or GROUP BY.
-====
 SELECT length % 10 FROM packets GROUP BY length % 5
 ----
 [not-grouped] the column 'length' is neither grouped nor aggregated (line 1, column 8)

@@ -76,7 +76,7 @@ SELECT count(*) FROM packets GROUP BY window(ts, '1 hour', '1 minute', '0 second
 ====
 SELECT count(*) FROM packets GROUP BY window(ts, '1 hour'), window(ts, '2 hours')
 ----
-[bad-window] a query has at most one window (line 1, column 61)
+[bad-window] a query has a single window (line 1, column 61)
   hint: Register one query for each window.
 ====
 SELECT count(*) FROM packets GROUP BY window(ts, '1 hour').start
@@ -122,3 +122,83 @@ SELECT max(window.start) FROM packets GROUP BY window(ts, '1 hour')
 ----
 [bad-window] the window is not aggregated: it is one and the same for all rows of a group (line 1, column 12)
   hint: Use window.start or window.end itself.
+====
+SELECT saddr FROM packets [ROWS 1000 SLIDE 100]
+----
+[unsupported-clause] a window of so many rows (ROWS) is not supported (line 1, column 27)
+  hint: Write for example [RANGE 10 MINUTES SLIDE 2 MINUTES], or [UNBOUNDED].
+====
+SELECT saddr FROM packets [WINDOW 10 MIN SLIDE 2 MIN]
+----
+[unsupported-clause] a window whose slide is an upper bound ([WINDOW ..]) is not supported (line 1, column 27)
+  hint: Write for example [RANGE 10 MINUTES SLIDE 2 MINUTES], or [UNBOUNDED].
+====
+SELECT saddr FROM packets [RANGE 10 MINUTES
+----
+[bad-window] the window's bracket is not closed (line 1, column 27)
+  hint: Write for example [RANGE 10 MINUTES SLIDE 2 MINUTES], or [UNBOUNDED].
+====
+SELECT saddr FROM packets []
+----
+[bad-window] [] is no window (line 1, column 27)
+  hint: Write for example [RANGE 10 MINUTES SLIDE 2 MINUTES], or [UNBOUNDED].
+====
+SELECT saddr FROM packets [RANGE 2 MINUTES SLIDE 10 MINUTES]
+----
+[bad-window] the slide of a window must not be longer than its range (line 1, column 27)
+  hint: Rows between two windows would be lost; swap the two.
+====
+SELECT saddr FROM packets [RANGE ten MINUTES]
+----
+[bad-duration] 'ten MINUTES' is no duration (line 1, column 27)
+  hint: Write for example '10 minutes' or '1 hour 30 minutes'.
+====
+SELECT saddr FROM packets [RANGE 1 MINUTE] BEGIN (NOW) END (NOW)
+----
+[bad-window] a query has a single window (line 1, column 44)
+  hint: Leave one of the two out.
+====
+SELECT saddr, count(*) FROM packets [RANGE 1 MINUTE] GROUP BY saddr, window(ts, '1 minute')
+----
+[bad-window] a query has a single window (line 1, column 70)
+  hint: Register one query for each window.
+====
+SELECT saddr FROM packets BEGIN (NOW)
+----
+[bad-window] BEGIN (..) has no END (..) (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN (NOW) END NOW
+----
+[bad-window] BEGIN (..) has no END (..) (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN (tomorrow) END (NOW)
+----
+[bad-window] (tomorrow) is no moment (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN (NOW) END (NOW - INTERVAL 1 SECOND)
+----
+[bad-window] the window ends before it begins (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN (NOW - INTERVAL -1 SECOND) END (NOW)
+----
+[bad-window] a window cannot end in the future (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN ('2026-02-01') END ('2026-01-01')
+----
+[bad-window] the window ends before it begins (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT saddr FROM packets BEGIN ('2026-02-30') END (NOW)
+----
+[bad-window] day is out of range for month (line 1, column 27)
+  hint: Write for example BEGIN (NOW - INTERVAL 10 SECONDS) END (NOW).
+====
+SELECT count(*) FROM packets [RANGE 1 MINUTE]
+----
+[unsupported-clause] an aggregate over a window without GROUP BY is not supported (line 1, column 30)
+  hint: Write GROUP BY window(..): it has no row for a window without rows.
