@@ -246,7 +246,7 @@ def _run_over_files(
 
 
 def _answers(
-    work: Pass, room: int, pieces: Iterable[pa.Table], keeping: Keeping | None
+    work: Pass, room: int, pieces: Iterable[pa.Table], keeping: Keeping | None = None
 ) -> Iterator[pa.RecordBatch]:
     """What a pass yields over the pieces of a task, which share the room of the task."""
     held = 0
