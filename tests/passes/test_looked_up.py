@@ -24,6 +24,7 @@ from weft.plan.network import Network, build_network
 from weft.plan.placement import Placement
 from weft.segments.kept import MOMENT
 from weft.segments.types import arrow_type
+from weft.spark.render import spark_sql
 from weft.sql.bind import compile_query
 from weft.sql.ddl import parse_schema
 from weft.testing.fed import is_portable_network
@@ -231,3 +232,12 @@ def test_a_long_list_of_values_is_a_predicate_and_meets_a_row_once() -> None:
     rows = [{**dict.fromkeys(VALUES), "t": value} for value in [*values, "other"] * 2]
     found = counted(build_network("s", lists), rows)
     assert sorted(found.values()) == sorted(2 * len(values[place::7]) for place in range(7))
+
+
+def test_what_is_no_range_is_evaluated_once_however_many_predicates_have_it() -> None:
+    """So is what only Spark computes: it is a column that Spark is asked for, and not one for each constant."""
+    shared = {f"q{place}": needs(f"i = {place} AND t LIKE '%b%' AND upper(t) > 'A{place}'") for place in range(50)}
+    work = pass_over(build_network("s", shared), spark_sql)
+    assert work.lookup is not None and work.lookup.predicates.count == 50
+    assert sorted(len(operand.constants) for operand in work.lookup.operands) == [1, 50, 50]
+    assert len(work.asked) - len(work.plain) == 1
