@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 import weft
 import weft.testing
@@ -183,3 +184,21 @@ def test_a_query_that_is_dropped_meanwhile_comes_to_nothing(engine: weft.Engine,
     weft.testing.wait_for_filling(engine, "s")
     assert again.status == "running" and again.complete_from == ALWAYS
     assert sum(again.results(until="2026-01-01T00:01")["n"].to_pylist()) == 110
+
+
+def test_what_only_spark_computes_goes_on_without_and_holds_up_nobody(
+    spark: SparkSession, tmp_path: Path, whole: weft.Engine
+) -> None:
+    with weft.testing.engine(tmp_path / "state", spark=spark) as engine:
+        weft.testing.add_stream(engine, "s", schema="ts timestamp, k string, v int", event_time="ts")
+        feed_to(engine, 0, 90)
+        sql = "SELECT upper(k) AS k, count(*) AS n FROM s GROUP BY window(ts, '10 seconds'), upper(k)"
+        upper = engine.register(sql, name="upper")
+        engine.register_all({"windows": WINDOWS, "totals": TOTALS})
+        feed_to(engine, 90, 180)
+        weft.testing.wait_for_filling(engine, "s")
+        assert upper.status == "running" and upper.complete_from != ALWAYS
+        check_same(engine, whole)
+        with pytest.raises(weft.EngineError) as error:
+            engine.ask("SELECT upper(k) AS k, max(v) FROM s GROUP BY window(ts, '10 seconds'), upper(k)")
+        assert error.value.code == "not-held"
