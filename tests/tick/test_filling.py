@@ -14,6 +14,7 @@ import weft
 import weft.testing
 from tests.read.keeping import feed_and_keep
 from weft import failpoint
+from weft.terminal.display import filling_bars
 from weft.tick.filling import Filler
 
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
@@ -84,12 +85,15 @@ def test_ticks_go_on_meanwhile_and_no_row_counts_twice(
     feed_to(engine, 0, 90)
     windows, _ = engine.register_all({"windows": WINDOWS, "totals": TOTALS})
     feed_to(engine, 90, 150)
-    assert windows.status.startswith("filling ")
+    assert windows.status.startswith("filling ") and windows.status.endswith(" %")
+    assert 0 <= engine.metrics()["streams"]["s"]["filled"] <= 1
+    (bar,) = filling_bars(engine.metrics())
+    assert bar.startswith("s: filling late queries") and bar.endswith(" %")
     # What ticks brought since is there already.
     assert windows.results()["window_start"].to_pylist()[0] == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
     go.set()
     weft.testing.wait_for_filling(engine, "s")
-    assert windows.status == "running"
+    assert windows.status == "running" and not filling_bars(engine.metrics())
     feed_to(engine, 150, 180)
     check_same(engine, whole)
 
