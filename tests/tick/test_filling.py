@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 import weft
 import weft.testing
 from tests.read.keeping import feed_and_keep
 from weft import failpoint
+from weft.terminal.display import filling_bars
 from weft.tick.filling import Filler
 
 ALWAYS = datetime(1, 1, 1, tzinfo=UTC)
@@ -83,12 +85,15 @@ def test_ticks_go_on_meanwhile_and_no_row_counts_twice(
     feed_to(engine, 0, 90)
     windows, _ = engine.register_all({"windows": WINDOWS, "totals": TOTALS})
     feed_to(engine, 90, 150)
-    assert windows.status.startswith("filling ")
+    assert windows.status.startswith("filling ") and windows.status.endswith(" %")
+    assert 0 <= engine.metrics()["streams"]["s"]["filled"] <= 1
+    (bar,) = filling_bars(engine.metrics())
+    assert bar.startswith("s: filling late queries") and bar.endswith(" %")
     # What ticks brought since is there already.
     assert windows.results()["window_start"].to_pylist()[0] == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
     go.set()
     weft.testing.wait_for_filling(engine, "s")
-    assert windows.status == "running"
+    assert windows.status == "running" and not filling_bars(engine.metrics())
     feed_to(engine, 150, 180)
     check_same(engine, whole)
 
@@ -183,3 +188,21 @@ def test_a_query_that_is_dropped_meanwhile_comes_to_nothing(engine: weft.Engine,
     weft.testing.wait_for_filling(engine, "s")
     assert again.status == "running" and again.complete_from == ALWAYS
     assert sum(again.results(until="2026-01-01T00:01")["n"].to_pylist()) == 110
+
+
+def test_what_only_spark_computes_goes_on_without_and_holds_up_nobody(
+    spark: SparkSession, tmp_path: Path, whole: weft.Engine
+) -> None:
+    with weft.testing.engine(tmp_path / "state", spark=spark) as engine:
+        weft.testing.add_stream(engine, "s", schema="ts timestamp, k string, v int", event_time="ts")
+        feed_to(engine, 0, 90)
+        sql = "SELECT upper(k) AS k, count(*) AS n FROM s GROUP BY window(ts, '10 seconds'), upper(k)"
+        upper = engine.register(sql, name="upper")
+        engine.register_all({"windows": WINDOWS, "totals": TOTALS})
+        feed_to(engine, 90, 180)
+        weft.testing.wait_for_filling(engine, "s")
+        assert upper.status == "running" and upper.complete_from != ALWAYS
+        check_same(engine, whole)
+        with pytest.raises(weft.EngineError) as error:
+            engine.ask("SELECT upper(k) AS k, max(v) FROM s GROUP BY window(ts, '10 seconds'), upper(k)")
+        assert error.value.code == "not-held"

@@ -123,6 +123,20 @@ def _line(tick: TickCommitted) -> str:
             f"{tick.took:.2f} s, watermark {cell(from_micros(tick.watermark))}")
 
 
+def filling_bars(metrics: dict[str, Any]) -> list[str]:
+    """A line with a bar for every stream whose late queries are being filled from kept rows.
+
+    >>> filling_bars({"streams": {"packets": {"filled": 0.4}, "others": {"filled": None}}})
+    ['packets: filling late queries from kept rows ████████············ 40 %']
+    """
+    shares = {name: numbers.get("filled") for name, numbers in metrics["streams"].items()}
+    return [
+        f"{name}: filling late queries from kept rows {'█' * int(20 * share):·<20} {100 * share:.0f} %"
+        for name, share in shares.items()
+        if share is not None
+    ]
+
+
 class LiveDisplay:
     """A table that is redrawn where it stands."""
 
@@ -143,7 +157,8 @@ class LiveDisplay:
         now = time.monotonic()
         rows = [self._row(name, numbers, now) for name, numbers in metrics["streams"].items()]
         table = text_table(COLUMNS, rows, right=[False, *(column != "watermark" for column in COLUMNS[1:])])
-        self._live.update(Group(table, Text("stopped" if last else self._note, style="dim")))
+        bars = map(Text, filling_bars(metrics))
+        self._live.update(Group(table, *bars, Text("stopped" if last else self._note, style="dim")))
 
     def note(self, words: str) -> None:
         self._note = words

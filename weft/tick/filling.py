@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.backend.interface import Rows, Selection, Source
@@ -24,6 +24,7 @@ from weft.plan.layout import Layout
 from weft.plan.needs import Needs
 from weft.plan.network import Decision, Network, Node, assemble, collect, share_everything
 from weft.read.kept_rows import KeptRowsReader
+from weft.read.spans import computes_here
 from weft.registry.changes import not_filled
 from weft.registry.registered import Registered
 from weft.registry.registry import Registry
@@ -103,7 +104,12 @@ class Filler:
     def _run(self) -> None:
         try:
             for batch, queries in iter(lambda: next(self._waiting(), (0, {})), (0, {})):
-                self._fill(batch, queries)
+                here = {name: query for name, query in queries.items() if computes_here(query.pasts[0].needs)}
+                if here.keys() < queries.keys():
+                    others = [query for name, query in queries.items() if name not in here]
+                    self._go_without(others, "only Spark computes it as Spark does")
+                if here:
+                    self._fill(batch, here)
         except Stopped:
             pass
         except Exception as error:
@@ -124,11 +130,16 @@ class Filler:
                 for name, query in queries.items():
                     self._fill(batch, {name: query})
                 return
-            log.warning("query not filled", extra={"queries": sorted(queries), "reason": str(error)})
-            self._registry.change(not_filled(list(queries.values())), "fill-inside")
+            self._go_without(list(queries.values()), str(error))
             return
         with self._planner.turn:
             self._commit(batch, queries, filled)
+
+    def _go_without(self, queries: Sequence[Registered], reason: str) -> None:
+        """Have queries begin with their first tick."""
+        names = sorted(query.name for query in queries)
+        log.warning("query not filled", extra={"queries": names, "reason": reason})
+        self._registry.change(not_filled(queries), "fill-inside")
 
     def _computed(self, batch: int, queries: Mapping[str, Registered]) -> Filled:
         """Compute the rows of the queries' nodes from the kept rows of earlier batches."""

@@ -49,4 +49,5 @@ class StreamNumbers:
         newest = self._newest[stream].numbers() if stream in self._newest else {}
         queries, plan = len(self._registry.accepted_names(stream)), self._planners.of(stream).numbers()
         retain = self._registry.stream(stream).retain
-        return stream_metrics(state, queries, self._catalog, runner, newest, plan, retain)
+        numbers = stream_metrics(state, queries, self._catalog, runner, newest, plan, retain)
+        return {**numbers, "filled": self._runners.filled_share(stream)}
