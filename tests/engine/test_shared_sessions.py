@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -100,6 +101,24 @@ def test_nothing_of_an_engine_that_is_closed_stays_in_memory(tmp_path: Path, spa
             return all(part() is None for part in held)
 
         until(gone)
+
+
+def test_rows_that_are_asked_for_again_and_again_leave_no_thread_and_no_descriptor(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    def there() -> tuple[int, int]:
+        return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+    with weft.Engine(tmp_path / "state", spark=spark.newSession()) as engine:
+        engine.add_stream("s", source="csv", path=tmp_path / "in", schema=DDL, event_time="ts", max_ahead="any")
+        engine.register("SELECT sum(v) AS total FROM s", name="q")
+        for number in range(8):
+            arrive(tmp_path / "in", f"f{number}", number)
+            engine.run_available()
+            if number == 2:
+                before = there()
+        assert engine.query("q").result().to_pylist() == [{"total": 28}]
+        until(lambda: all(now <= then + 1 for now, then in zip(there(), before, strict=True)))
 
 
 def test_where_a_stream_cannot_start_the_others_are_stopped(tmp_path: Path, spark: SparkSession) -> None:

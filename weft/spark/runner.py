@@ -18,6 +18,7 @@ from weft.failpoint import failpoint
 from weft.feeds.streams import Stream
 from weft.spark.arrived import SparkBatch
 from weft.spark.batch import project
+from weft.spark.called_back import CalledBack, Stopped
 from weft.spark.checkpoint import BatchMark, read_mark
 from weft.spark.compute import Arrived
 from weft.spark.durations import durations_of, stages_of
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 log = logging.getLogger("weft.spark")
-
-
-class _Stopped(Exception):
-    """A tick began while its stream was being stopped; Spark runs the batch again at the next start."""
 
 
 START_SECONDS = 30
@@ -75,25 +72,6 @@ class Ticks(Protocol):
         """Tell of the newest tick, with the stages around it."""
 
 
-class _Batches:
-    """What Spark calls with every batch of a query.
-
-    Java holds for as long as it lives what it was given to call, so this lets go of the runner when the query is over.
-    """
-
-    def __init__(self, tick: Callable[[DataFrame, int], None]) -> None:
-        self._tick: Callable[[DataFrame, int], None] | None = tick
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        if self._tick is None:
-            raise _Stopped
-        self._tick(rows, batch_id)
-
-    def let_go(self) -> None:
-        """Let go of the runner."""
-        self._tick = None
-
-
 class Runner:
     """Starts and stops the streaming query of a stream."""
 
@@ -109,7 +87,7 @@ class Runner:
         status.is_active = self.is_active
         self._session, self._ticker, self._dataframe, self._checkpoint = session, ticker, dataframe, checkpoint
         self._query: StreamingQuery | None = None
-        self._batches = _Batches(self._tick)
+        self._batches = CalledBack(self._tick)
         self._failure: BaseException | None = None
         self._told: BaseException | None = None
         self._reported = False
@@ -158,7 +136,7 @@ class Runner:
         self._repeatable = is_repeatable(source)
         rows = project(source, self._ticker.stream)
         self._batches.let_go()
-        self._batches = _Batches(self._tick)
+        self._batches = CalledBack(self._tick)
         writer = rows.writeStream.foreachBatch(self._batches).option("checkpointLocation", self._checkpoint)
         # Spark knows queries by name, and another engine may run a stream of this name in the same session.
         writer = writer.queryName(f"weft {self._ticker.stream.name} in {self._checkpoint}").trigger(**trigger)
@@ -187,7 +165,7 @@ class Runner:
             try:
                 self._query.awaitTermination()
             except Exception as error:
-                if not isinstance(self._failure, _Stopped):
+                if not isinstance(self._failure, Stopped):
                     self._reported = True
                     raise self._reason(error) from error
             finally:
@@ -232,7 +210,7 @@ class Runner:
         self._status.say(status, error)
 
     def _ended_by(self) -> BaseException | None:
-        if self._query is None or self.is_active() or isinstance(self._failure, _Stopped):
+        if self._query is None or self.is_active() or isinstance(self._failure, Stopped):
             return None
         try:
             error: BaseException | None = self._query.exception()
@@ -270,7 +248,7 @@ class Runner:
                 self._run_tick(rows, batch_id, watch)
         except BaseException as error:
             self._failure = error
-            if not isinstance(error, _Stopped):
+            if not isinstance(error, Stopped):
                 # Now, because nobody may look at this process for long.
                 self._say(FAILED, self._reason(error))
             raise
@@ -279,7 +257,7 @@ class Runner:
 
     def _run_tick(self, rows: DataFrame, batch_id: int, watch: Stopwatch) -> None:
         if self._stopping:
-            raise _Stopped
+            raise Stopped
         session = rows.sparkSession
         with watch.stage("wait"):
             # The first tick may begin before start() has the query in hand.
