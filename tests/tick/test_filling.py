@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -167,6 +168,22 @@ def test_a_query_that_old_rows_fail_goes_on_without_them(engine: weft.Engine, wh
     weft.testing.wait_for_filling(engine, "s")
     assert failing.status == "running" and failing.complete_from != ALWAYS
     check_same(engine, whole)
+
+
+def test_rows_that_are_let_go_meanwhile_take_nothing_away(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Filler, "begin", lambda filler: None)
+    feed_to(engine, 0, 90)
+    windows, totals = engine.register_all({"windows": WINDOWS, "totals": TOTALS})
+    feed_to(engine, 90, 120)
+    before = windows.complete_from, totals.complete_from
+    engine.registry.add_stream(replace(engine.registry.stream("s"), retain="never"))
+    weft.testing.feed(engine, "s", rows(120, 150))
+    monkeypatch.undo()
+    weft.testing.feed(engine, "s", rows(150, 180))
+    weft.testing.wait_for_filling(engine, "s")
+    assert windows.status == totals.status == "running"
+    assert (windows.complete_from, totals.complete_from) == before
+    assert windows.results()["window_start"].to_pylist()[0] == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
 
 
 def test_a_query_that_is_dropped_meanwhile_comes_to_nothing(engine: weft.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from weft.segments.rows import START, row_schema
 from weft.segments.segment import EARLIEST, SegmentRow
 from weft.store.change import Product, tick_product, write_products
 from weft.store.committed import CommittedState
-from weft.store.records import LayoutRow, NodeRow, QueryChange
+from weft.store.records import LayoutRow, NodeRow, QueryChange, QueryRow
 from weft.store.state import StreamState, Synopsis
 from weft.store.storage import Storage
 
@@ -181,8 +181,7 @@ class Filler:
             changes: dict[str, QueryChange] = {}
             for row in writer.queries(stream=state.stream):
                 if row.name in queries and row.is_registration_of(queries[row.name].row) and row.definition.filling:
-                    since = filled.since if queries[row.name].needs.window.clock.sliced else EARLIEST
-                    changes[row.name] = {"definition": row.definition.filled(), "complete_from": since}
+                    changes[row.name] = _change(row, queries[row.name], filled)
             writer.update_queries(changes)
             failpoint("fill-inside")
         failpoint("fill-after")
@@ -207,6 +206,14 @@ class Filler:
             inside = self._storage.backend.filter(part, order=(START,))
             if inside.count:
                 yield tick_product(inside, layout, batch)
+
+
+def _change(row: QueryRow, query: Registered, filled: Filled) -> QueryChange:
+    """What the catalog says of a query from now on; rows that were let go meanwhile may leave nothing to gain."""
+    sliced = query.needs.window.clock.sliced
+    if row.complete_from is not None and filled.since > (row.complete_from if sliced else EARLIEST):
+        return {"definition": row.definition.not_filled()}
+    return {"definition": row.definition.filled(), "complete_from": filled.since if sliced else EARLIEST}
 
 
 def _network(stream: str, queries: Mapping[str, Registered]) -> Network:
