@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar
 
@@ -113,6 +114,11 @@ class ContinuousQuery:
                 return held
         if begin is not None:
             return self._engine.asker.over(self._readable(failed=False).query, begin, end)
+        kept = self._read(lambda answers: answers.in_kept_rows(end))
+        if kept is not None:
+            # Rows that only Spark can select are not searched when somebody asks.
+            with suppress(EngineError):
+                return self._engine.asker.over(self._readable(failed=False).query, *map(datetime_of, kept))
         return self._read(lambda answers: answers.newest() if end is None else answers.ending_at(end))
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:

@@ -194,3 +194,28 @@ def test_windows_that_close_are_refused_where_none_closes(engine: weft.Engine) -
     with pytest.raises(EngineError) as refused:
         _ = engine.answers("q").window
     assert refused.value.code == "no-window" and "results(since=" in refused.value.hint
+
+
+def test_rows_that_were_kept_before_a_selection_came_are_selected_when_somebody_asks(tmp_path: Path) -> None:
+    with weft.Engine(tmp_path / "kept") as engine:
+        engine.add_stream(
+            "s", source="parquet", path=tmp_path / "in", schema=SCHEMA, event_time="ts", watermark="2 seconds", retain="1 hour"
+        )
+        first = engine.register("SELECT k, v FROM s WHERE v > 2", name="first")
+        feed(engine, *((second, second, float(second % 5)) for second in range(20)))
+        texts = {
+            "all": "SELECT k, v FROM s WHERE v > 2",
+            "now": "SELECT k, v FROM s WHERE v > 2 BEGIN (NOW - INTERVAL 12 SECONDS) END (NOW)",
+            "part": "SELECT k FROM s WHERE v < 1 ORDER BY k DESC LIMIT 2 BEGIN (NOW - INTERVAL 12 SECONDS) END (NOW)",
+        }
+        asked = {name: shown(engine.ask(sql), "k") for name, sql in texts.items()}
+        engine.register_all(texts)
+        feed(engine, (19.5, 100, -0.0), (3.5, 101, 4.0))
+        assert asked == {"all": [3, 4, 8, 9, 13, 14, 18, 19], "now": [8, 9, 13, 14, 18, 19], "part": [15, 10]}
+        found = {name: engine.query(name).result() for name in texts}
+        assert shown(found["all"], "k") == [3, 101, 4, 8, 9, 13, 14, 18, 19] == shown(first.result(), "k")
+        assert shown(found["now"], "k") == [8, 9, 13, 14, 18, 19] and shown(found["part"], "k") == [100, 15]
+        assert all(query.status == "running" for query in engine.queries()), "nothing waits to be filled"
+        assert shown(engine.query("all").changes(since=0), "k") == [101]
+        feed(engine, *((second, second, 3.0) for second in range(30, 60)))
+        assert shown(engine.query("now").result(), "k") == list(range(47, 60))

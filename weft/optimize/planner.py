@@ -110,7 +110,8 @@ class Planner:
     def begin_fillings(self) -> None:
         """Have new queries filled from kept rows that hold more of the past for them than any node does.
 
-        Totals are filled only where all rows are kept that ever came.
+        Totals are filled only where all rows are kept that ever came. Selections are not: of the time before they came
+        they answer from kept rows.
         """
         state = self.state
         if not state.kept.files:
@@ -122,6 +123,7 @@ class Planner:
             if query.row.from_batch is None
             and (query.row.definition.filling is None or query.row.definition.filling.until != batch)
             and (query.needs.window.clock.sliced or first == EARLIEST)
+            and not query.needs.selects
             and whole_from(query, state) > first
         ]
         if due:

@@ -16,7 +16,7 @@ from math import prod
 from weft.algebra.expressions import Call, Case, Expression, Literal
 from weft.algebra.types import INTEGRAL_BITS
 from weft.algebra.windows import Asked, Running, Sliding
-from weft.plan.dimensions import Cut, Dimension
+from weft.plan.dimensions import Cut, Dimension, is_sign
 from weft.plan.needs import Needs, Part
 from weft.plan.slices import slicing
 
@@ -71,7 +71,7 @@ def bound_of(needs: Needs, keep: timedelta | None, delay: int) -> Bound:
     counts = [_groups(part, cuts) for part in needs.parts]
     groups = None if any(count is None for count in counts) else sum(count or 0 for count in counts)
     endless = {dimension for part in needs.parts for dimension in part.dimensions if _values(dimension, cuts) is None}
-    different = tuple(sorted({dimension.spelled for dimension in endless}))
+    different = tuple(sorted({dimension.spelled for dimension in endless if not is_sign(dimension)}))
     match needs.window:
         case Running():
             because = f"totals are kept for every ({', '.join(different)}) there ever is" if different else None

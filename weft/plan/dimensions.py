@@ -71,6 +71,11 @@ TICK = Dimension(Slot("tick", BIGINT), ticks=True)
 """The tick that a row came with: rows that are selected are told apart by it, so that each is new once."""
 
 
+def is_sign(dimension: Dimension) -> bool:
+    """Whether a dimension only says of another that it is a zero with a sign."""
+    return isinstance(dimension.expression, Call) and dimension.expression.function == "negative_zero"
+
+
 def keeps_rows_of(source: Iterable[str], wanted: Iterable[str]) -> bool:
     """Whether a node with the dimensions `source` holds every row, once, that a node with the fewer `wanted` holds."""
     return {name for name in source if is_matches(name)} == {name for name in wanted if is_matches(name)}

@@ -10,7 +10,7 @@ from weft.aggregates.statistics import ROW_COUNT
 from weft.algebra.windows import MICROSECOND, duration_text
 from weft.plan.bill import Bill, seconds_text
 from weft.plan.bound import Bound
-from weft.plan.dimensions import Dimension
+from weft.plan.dimensions import Dimension, is_sign
 from weft.plan.finer import NotShared
 from weft.plan.needs import Needs
 from weft.plan.network import Network, Node
@@ -125,7 +125,7 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
         f"{indent}{node_label(node)} {source}{several}{cost}",
         f"{indent}  statistics {', '.join(sorted(statistic.spelled for statistic in node.statistics))}",
     ]
-    if node.windows:
+    if node.windows and not node.holds_rows:
         lines.append(f"{indent}  windows {'; '.join(map(str, node.windows))}")
     lines.append(f"{indent}  read by {_listed(node.readers)}" if node.readers else f"{indent}  only to make others of")
     for child in network.children.get(node.id, ()):
@@ -135,12 +135,14 @@ def _tree(node: Node, network: Network, depth: int, bill: Bill | None) -> list[s
 
 def node_label(node: Node) -> str:
     """The label of a node: what it is grouped by."""
-    kind = "node" if node.clock.sliced else "totals"
+    kind = "rows" if node.holds_rows else "node" if node.clock.sliced else "totals"
     return f"{kind} {_dimensions(node.dimensions)}"
 
 
 def _dimensions(dimensions: Iterable[Dimension]) -> str:
-    return f"({', '.join(sorted(dimension.spelled for dimension in dimensions))})"
+    # How selected rows are told apart is nothing that anybody asked for.
+    shown = (dimension.spelled for dimension in dimensions if not dimension.ticks and not is_sign(dimension))
+    return f"({', '.join(sorted(shown))})"
 
 
 def _listed(readers: tuple[str, ...] | list[str]) -> str:

@@ -28,6 +28,7 @@ from weft.read.selected import (
     selected_between,
     selected_now,
     selected_over,
+    span_in_kept_rows,
     spans_of_rows,
 )
 from weft.read.view import result_schema
@@ -78,6 +79,10 @@ class Answers:
         if not self.query.needs.selects:
             return None
         return selected_over(self, moment_of(begin), moment_of(end))
+
+    def in_kept_rows(self, end: Moment | None) -> tuple[int, int] | None:
+        """Tell over which span kept rows answer the query better than its own rows do; None where they do not."""
+        return span_in_kept_rows(self, None if end is None else moment_of(end))
 
     def spans(self, since: Moment | None, until: Moment | None) -> list[tuple[Moment | None, Moment | None]]:
         """Take a span apart into spans with about as many selected rows as a call should read."""

@@ -44,6 +44,20 @@ def selected_now(answers: Answers, now: int | None = None) -> pa.Table:
     return selected_between(answers, begin, (moment if end is None else end) + 1)
 
 
+def span_in_kept_rows(answers: Answers, now: int | None = None) -> tuple[int, int] | None:
+    """The span of a window that is put on now, where kept rows reach further back than the selection's own; or None."""
+    window, kept = answers.query.needs.window, answers.state.kept.since
+    moment = answers.state.max_event_time if now is None else now
+    if not isinstance(window, Asked) or moment is None:
+        return None
+    begin, end = window.span(moment)
+    reach, watermark = answers.query.reach, answers.state.watermark
+    shown = FIRST if reach is None or watermark is None else watermark - reach
+    first = max(shown, FIRST if begin is None else begin, FIRST if begin is not None else kept)
+    last = (moment if end is None else end) + 1
+    return (first, last) if kept <= first < min(last, kept_from(answers)) else None
+
+
 def selected_between(answers: Answers, begin: int | None, end: int | None) -> pa.Table:
     """The rows from one moment to before another, as far as they are kept."""
     first = max(kept_from(answers), FIRST if begin is None else begin)
