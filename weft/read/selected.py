@@ -51,9 +51,7 @@ def span_in_kept_rows(answers: Answers, now: int | None = None) -> tuple[int, in
     if not isinstance(window, Asked) or moment is None:
         return None
     begin, end = window.span(moment)
-    reach, watermark = answers.query.reach, answers.state.watermark
-    shown = FIRST if reach is None or watermark is None else watermark - reach
-    first = max(shown, FIRST if begin is None else begin, FIRST if begin is not None else kept)
+    first = max(_shown_from(answers), FIRST if begin is None else begin, FIRST if begin is not None else kept)
     last = (moment if end is None else end) + 1
     return (first, last) if kept <= first < min(last, kept_from(answers)) else None
 
@@ -66,7 +64,7 @@ def selected_between(answers: Answers, begin: int | None, end: int | None) -> pa
 
 def changed_since(answers: Answers, after: int) -> pa.Table:
     """The rows that came with ticks after one, each once, led by its tick; however late they came."""
-    return _selected(answers, answers.reader.view(answers.query, changes=True), kept_from(answers), LAST, after)
+    return _selected(answers, answers.reader.view(answers.query, changes=True), _shown_from(answers), LAST, after)
 
 
 def selected_over(answers: Answers, begin: int, end: int) -> pa.Table | None:
@@ -119,11 +117,13 @@ def _with_later(source: Source, after: int) -> Source:
 
 def kept_from(answers: Answers) -> int:
     """The moment from which on all rows of the selection are there."""
-    whole = max(FIRST, *(route.complete_from for route in answers.routes))
+    return max(_shown_from(answers), *(route.complete_from for route in answers.routes))
+
+
+def _shown_from(answers: Answers) -> int:
+    """The moment from which on rows are shown, whatever is there of before: so long are they kept."""
     reach, watermark = answers.query.reach, answers.state.watermark
-    if reach is None or watermark is None:
-        return whole
-    return max(whole, watermark - reach)
+    return FIRST if reach is None or watermark is None else watermark - reach
 
 
 def refuse_selection(answers: Answers) -> EngineError:
