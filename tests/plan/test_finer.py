@@ -74,4 +74,6 @@ def test_planning_queries_by_themselves_takes_time_as_they_are_many_and_no_more(
         return process_time() - started
 
     seconds(100)
-    assert seconds(8_000) < 30 * max(seconds(800), 0.01), "ten times the queries: not a hundred times the work"
+    # The best of a few: Python looks for garbage among all objects of the process whenever it likes.
+    many, few = (min(seconds(count) for _ in range(3)) for count in (8_000, 800))
+    assert many < 30 * max(few, 0.01), "ten times the queries: not a hundred times the work"
