@@ -114,12 +114,16 @@ class ContinuousQuery:
                 return held
         if begin is not None:
             return self._engine.asker.over(self._readable(failed=False).query, begin, end)
-        kept = self._read(lambda answers: answers.in_kept_rows(end))
-        if kept is not None:
-            # Rows that only Spark can select are not searched when somebody asks.
-            with suppress(EngineError):
-                return self._engine.asker.over(self._readable(failed=False).query, *map(datetime_of, kept))
-        return self._read(lambda answers: answers.newest() if end is None else answers.ending_at(end))
+
+        def read(answers: Answers) -> pa.Table:
+            span = answers.in_kept_rows(end) if answers.is_asked else None
+            if span is not None:
+                # Rows that only Spark can select are not searched when somebody asks.
+                with suppress(EngineError):
+                    return self._engine.asker.over(answers.query, *map(datetime_of, span))
+            return answers.newest() if end is None else answers.ending_at(end)
+
+        return self._read(read)
 
     def results(self, since: Moment | None = None, until: Moment | None = None) -> pa.Table:
         """All closed windows that are still kept and end after `since` and not after `until`, oldest first.
