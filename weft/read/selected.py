@@ -122,8 +122,11 @@ def kept_from(answers: Answers) -> int:
 
 def _shown_from(answers: Answers) -> int:
     """The moment from which on rows are shown, whatever is there of before: so long are they kept."""
-    reach, watermark = answers.query.reach, answers.state.watermark
-    return FIRST if reach is None or watermark is None else watermark - reach
+    reach, watermark, window = answers.query.reach, answers.state.watermark, answers.query.needs.window
+    if reach is None or watermark is None:
+        return FIRST
+    # Rows go with their slices, a while after they are let go of.
+    return watermark - (reach - micros(window.step) if isinstance(window, Asked) else reach)
 
 
 def refuse_selection(answers: Answers) -> EngineError:
@@ -133,7 +136,6 @@ def refuse_selection(answers: Answers) -> EngineError:
         f"query {answers.query.name!r} has no windows that close",
         hint="Use result() for its rows as they are now, results(since=..., until=...) for those of a span.",
     )
-
 
 
 def spans_of_rows(
