@@ -253,6 +253,9 @@ class Life:
     def _kept(self) -> list[list[Any]]:
         """The rows that must be kept now; older rows may be there still."""
         state = self.engine.state_of(STREAM)
+        if state.batch_id < 0:
+            assert not state.kept.files
+            return []
         oldest = (state.watermark or 0) - RETAIN * SECOND
         assert state.kept.since <= oldest
         tables = [self.engine.files.read_table(file.path, file.checksum) for file in state.kept.files]
